@@ -13,7 +13,7 @@ from agentm_import.command_export import command
 from agentm_import.contract import known_format, note_format
 from agentm_import.importing import Import
 from agentm_import.items import Item, Skipped
-from agentm_import.source_files import is_in_store
+from agentm_import.source_files import is_in_store, walk
 from agentm_import.sources._common import moment
 from agentm_import.yaml_text import NotYaml, mapping
 from agentm_kernel.plugin import AgentmError, FileStore, Locator, PluginError
@@ -163,3 +163,13 @@ def test_only_a_folder_that_another_program_writes_too_may_hold_something_else(
     assert (done.exit_code == 0) is not is_refused
     if is_refused:
         assert "is not empty and holds no export of agentm; nothing was written" in str(done.exception)
+
+
+def test_a_folder_is_looked_into_sixty_folders_deep(tmp_path: Path) -> None:
+    deep = tmp_path.joinpath(*"d" * 60)
+    deep.mkdir(parents=True)
+    (deep / "last.md").write_text("x")
+    (deep / "e").mkdir()
+    (deep / "e" / "lost.md").write_text("x")
+    folder = "/".join("d" * 60)
+    assert list(walk(str(tmp_path))) == [f"{folder}/last.md", Skipped(folder, "nested deeper than 60 folders")]

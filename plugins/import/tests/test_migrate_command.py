@@ -14,6 +14,7 @@ from import_home import Home
 from agentm_import.moving import command_migrate, projects
 from agentm_import.moving.command_migrate import command
 from agentm_import.moving.merging import plan_merge
+from agentm_import.moving.stores import texts_below
 from agentm_kernel.plugin import (
     AgentmError,
     ConcurrentModificationError,
@@ -163,6 +164,23 @@ def test_a_record_that_leads_nowhere_is_another_project(tmp_path: Path) -> None:
     for source, target in (stores, stores[::-1]):
         with pytest.raises(LocatorConflictError, match="there are two different projects of the name 'widgets'"):
             plan_merge(source, target, lambda _, items: items, "old", keep_apart=True)
+
+
+def test_a_store_inside_of_the_other_is_not_merged_with_it(tmp_path: Path) -> None:
+    outer, inner = (FileStore(str(tmp_path / name), create_root=True) for name in ("one", "one/two"))
+    for source, target in ((outer, inner), (inner, outer)):
+        with pytest.raises(LocatorConflictError, match=f"the store {tmp_path}/one/two lies inside the store"):
+            plan_merge(source, target, lambda _, items: items, "old", keep_apart=True)
+    beside = FileStore(str(tmp_path / "one-more"), create_root=True)
+    assert plan_merge(outer, beside, lambda _, items: items, "old", keep_apart=True).hashes == {}
+
+
+def test_only_markdown_can_hide_a_note(tmp_path: Path) -> None:
+    store = FileStore(str(tmp_path / "store"), create_root=True)
+    for key in ("a/b.md", "a/c.json", "d.md"):
+        store.write(Locator(key), key)
+    (tmp_path / "store" / "a" / "odd.md").write_bytes(b"\xff")
+    assert texts_below(store, Locator("a")) == {Locator("a/b.md"): "a/b.md"}
 
 
 def test_a_note_for_which_every_name_is_taken_is_not_lost_in_a_merge(

@@ -297,6 +297,7 @@ def test_a_specimen_has_a_home_and_what_was_passed_on_and_nothing_else(monkeypat
     monkeypatch.setenv("AGENTM_DEVICE_LOCAL_ROOT", "/real")
     specimen = Specimen(RECORD, {"TOKEN": "t"})
     home = specimen.home
+    assert os.path.basename(home).startswith("agentm-check-")
     assert specimen.device.environ == {
         "TOKEN": "t",
         "HOME": home,

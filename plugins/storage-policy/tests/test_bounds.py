@@ -82,6 +82,14 @@ def test_the_policies_of_a_block_are_looked_at_like_any_other() -> None:
     assert any(is_error for is_error, _, _ in findings(f"{BLOCK}policy: []\n")), "a list has at least one"
 
 
+def test_an_event_that_never_happens_is_said_with_those_that_a_host_raises() -> None:
+    text = "provider: github\nconfig: {owner: acme, repo: notes}\nsync: {push: {on: full-moon}}\n"
+    _, (found,) = examine_bytes(text.encode(), "STORAGE.yaml", providers=())
+    assert found.hint is not None
+    assert found.hint.startswith("there are workspace-open, ")
+    assert ", delete, manual, idle-N, conversation-idle-N, each-write, " in found.hint
+
+
 @pytest.mark.parametrize(
     ("access", "is_warned"),
     [

@@ -95,6 +95,21 @@ def test_a_plugin_that_prints_is_ok_and_named(site: Site) -> None:
     )
 
 
+def test_a_plugin_that_reads_finds_nothing_of_what_the_command_was_given(site: Site) -> None:
+    reading, writing = os.pipe()
+    os.write(writing, b"secret")
+    os.close(writing)
+    kept = os.dup(0)
+    os.dup2(reading, 0)
+    try:
+        result = probed(site, STORE + "import sys\nprint(repr(sys.stdin.read()))")
+    finally:
+        os.dup2(kept, 0)
+        os.close(kept)
+        os.close(reading)
+    assert str(result.reason).endswith("writes to the terminal while it is loaded: ''")
+
+
 def test_a_plugin_that_hangs_is_stopped(site: Site) -> None:
     result = probed(site, "import time; time.sleep(600)", limit=1.0)
 

@@ -193,6 +193,17 @@ def test_a_concept_of_okf_says_everything_that_the_note_does() -> None:
     assert f'title: "{"x" * 200}"\n' in concept(note(TEA, title="x" * 201))
 
 
+@pytest.mark.parametrize(("length", "is_apart"), [(6_000, True), (6_001, False)])
+def test_front_matter_that_is_very_long_stays_with_the_body(length: int, is_apart: bool) -> None:
+    head = "---\nx: " + "y" * (length - 12) + "\n---\n"
+    long = StoredNote(TEA, f"{head}Tea.\n", {}, "Tea.\n", "fact")
+    made = concept(long)
+    assert len(head) == length
+    assert made.endswith("---\nTea.\n")
+    assert ('agentm_head: ""' not in made) is is_apart
+    assert original(made) == (TEA, long.text, True)
+
+
 def test_what_was_edited_in_a_bundle_is_known_to_be() -> None:
     made = concept(note(TEA))
     assert original(made) == (TEA, "---\nx: y\n---\nWe drink tea.\n", True)

@@ -191,7 +191,7 @@ def test_a_person_is_asked_for_the_name_of_a_project_and_before_something_is_wri
 ) -> None:
     done = run("claude-code", input=answer)
     assert "The source has memories of '/gadgets', which this store does not know." in done.stderr
-    assert "Its name here (- for personal, empty to leave it)" in done.stderr
+    assert "Its name here (- for personal, empty to leave it): " in done.stderr
     assert terminal == [(f"Write {'2 notes' if key else '1 note'}?", False)]
     assert "projects/-w/memory/me.md" in done.stdout, "the plan is shown first"
     assert (key in used.notes()) if key else len(used.notes()) == 1

@@ -24,6 +24,10 @@ def test_a_slug_is_cut_to_the_length_of_a_name(slug: str, room_for: int, kept: s
     assert cut_slug(slug, room_for) == kept
 
 
+def test_a_slug_needs_no_room_unless_it_is_said() -> None:
+    assert cut_slug("x" * 81) == "x" * 80
+
+
 def test_a_text_without_a_title_is_called_by_its_first_words() -> None:
     assert first_words("\n\n# one two\nthree") == "one two"
     assert first_words("> 1 2 3 4 5 6 7 8 9") == "1 2 3 4 5 6 7 8"

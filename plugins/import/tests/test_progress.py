@@ -6,6 +6,8 @@ import io
 import sys
 
 import pytest
+from click.testing import CliRunner
+from import_home import write_source
 
 from agentm_import import command_export, command_import
 
@@ -31,3 +33,12 @@ def test_a_bar_is_for_people_who_wait(bar, label, stream, length, is_shown, monk
     assert (label in err.getvalue()) is is_shown
     assert bool(err.getvalue()) is is_shown
     assert capsys.readouterr().out == ""
+
+
+def test_a_person_sees_how_far_an_export_is(home, tmp_path, monkeypatch):
+    files = {f"personal/facts/n{number}.md": "Tea.\n" for number in range(3)}
+    write_source(home.root, files)
+    shown = []
+    monkeypatch.setattr(command_export, "_bar", lambda paths: shown.extend(paths) or paths)
+    assert CliRunner().invoke(command_export.command, ["markdown", str(tmp_path / "out")]).exit_code == 0
+    assert shown == sorted(files)

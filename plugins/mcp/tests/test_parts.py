@@ -371,6 +371,7 @@ def test_a_tool_is_described_with_what_a_model_needs_and_no_more() -> None:
         ("\u200d👩", "👩"),
         ("é\u200c\u200cé", "éé"),
         ("é\u200cé", "é\u200cé"),
+        ("xé\u200céx", "xé\u200céx"),
     ],
 )
 def test_a_model_sees_what_a_person_sees(text: str, seen: str) -> None:

@@ -100,8 +100,9 @@ def _find(name: str, kind: str | None) -> tuple[list[PluginRecord], str]:
     for candidate in KINDS:
         if kind in (None, candidate) and (records := records_of(device, candidate, name)):
             return records, candidate
+    wanted = kind or "backend"
     try:
-        return [find_plugin(device, KINDS[kind or "backend"], name)], kind or "backend"
+        return [find_plugin(device, KINDS[wanted], name)], wanted
     except PluginError as error:  # which says what is installed of one kind, and what to run
         if kind is None:
             names = [near for each in KINDS for near in _names(device, each)]

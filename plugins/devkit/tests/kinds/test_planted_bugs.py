@@ -8,8 +8,9 @@ from __future__ import annotations
 import os
 import sys
 import time
+from pathlib import Path
 from types import ModuleType, SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 import pytest
@@ -22,9 +23,6 @@ from agentm_kernel.plugin import AgentmError, Device, DoctorRow, PluginRecord, S
 pytest.importorskip("agentm_hosts", reason="adapters derive from a class of agentm-hosts")
 from agentm_hosts.adapter import HostAdapter
 from agentm_hosts.place import SET, Change, Entry
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 GROUPS = {
     "host": "agentm.hosts",
@@ -182,11 +180,74 @@ def littering(self: Any, place: Any) -> list[Change]:
     return Adapter.changes(self, place)
 
 
+def keeping(self: Any, place: Any) -> list[Change]:
+    """A copy of what the user had, which nobody takes away again."""
+    (change,) = Adapter.changes(self, place)
+    file = Path(change.path)
+    if file.exists() and "mine" in file.read_text():
+        file.with_name("settings.json.bak").write_text("mine")
+    return [change]
+
+
+def refusing(self: Any, place: Any) -> list[Change]:
+    raise AgentmError("there is no way")
+
+
 def loose_event(name, payload, context):
     return payload["session_id"]
 
 
+class Loud(click.Command):
+    """Fails where help is asked for, or leaves something behind."""
+
+    def get_help(self, ctx: click.Context) -> str:
+        with open(os.path.join(os.environ["HOME"], "litter"), "w") as file:
+            file.write("litter")
+        return super().get_help(ctx)
+
+
+class Failing(click.Command):
+    def get_help(self, ctx: click.Context) -> str:
+        click.echo("oh")
+        ctx.exit(3)
+
+
+class Mute(click.Command):
+    def get_help(self, ctx: click.Context) -> str:
+        return ""
+
+
 BROKEN = {
+    "command-that-makes-something-for-help": (
+        "command",
+        Loud("planted", help="Count the notes of the selected store."),
+        "command_changes_nothing_for_help",
+        "it made something",
+    ),
+    "command-that-fails-at-help": (
+        "command",
+        Failing("planted", help="Count the notes of the selected store."),
+        "command_changes_nothing_for_help",
+        "it exited 3 and said 'oh",
+    ),
+    "command-that-says-nothing-for-help": (
+        "command",
+        Mute("planted", help="Count the notes of the selected store."),
+        "command_changes_nothing_for_help",
+        "it exited 0 and said",
+    ),
+    "adapter-that-keeps-a-copy-of-what-the-user-had": (
+        "host",
+        adapter(changes=keeping),
+        "connecting_can_be_undone",
+        "settings.json.bak' was not what it was before",
+    ),
+    "adapter-that-cannot-be-connected": (
+        "host",
+        adapter(changes=refusing),
+        "connecting_can_be_undone",
+        "there is no way",
+    ),
     "adapter-without-envelope": (
         "host",
         adapter(envelope=None),
@@ -452,7 +513,7 @@ def test_a_planted_bug_is_found_for_its_reason(planted: str, monkeypatch: pytest
 def test_every_check_of_every_kind_finds_a_planted_bug() -> None:
     checks = {(kind, check.name) for kind in GROUPS for check in checks_of(kind)}
     caught = {(kind, check) for kind, _, check, _ in BROKEN.values()}
-    assert checks - caught == {("command", "command_changes_nothing_for_help")}  # click itself answers --help
+    assert checks - caught == set()
 
 
 def test_the_events_of_hooks_are_those_that_the_command_takes() -> None:

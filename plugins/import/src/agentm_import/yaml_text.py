@@ -78,7 +78,7 @@ def _quick(yaml: str) -> dict[str, Any] | None:
     fields: dict[str, Any] = {}
     for line in yaml.splitlines():
         match = _PLAIN_LINE.fullmatch(line.rstrip())
-        if match is None or match.group(1) in fields:
+        if match is None:
             return None
         fields[match.group(1)] = match.group(2)
     return fields

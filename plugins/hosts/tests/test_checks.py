@@ -64,7 +64,7 @@ class Inside:
         return self.ran
 
     def _agentm(self, words: list[str], **options: Any) -> Any:
-        assert words[0] == "/bin/agentm"
+        assert (words[0], options["timeout"]) == ("/bin/agentm", 60)
         assert (options["cwd"], options["env"]["HOME"]) == (f"{self.folder}/project", f"{self.folder}/home")
         if words[1] == "log":
             code = 0 if self.lines else 1

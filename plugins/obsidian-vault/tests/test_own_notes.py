@@ -29,7 +29,7 @@ from agentm_obsidian_vault import VaultBackend, commands, kept, medium, page, pe
 from agentm_obsidian_vault.lost_and_found import lost_files
 from agentm_obsidian_vault.names import may_be_copy, note_of_stub
 from agentm_obsidian_vault.personal import _ask_elsewhere
-from agentm_obsidian_vault.resolve import check_union
+from agentm_obsidian_vault.resolve import BOTH, check_union, settle
 from agentm_obsidian_vault.side_by_side import side_by_side
 from agentm_obsidian_vault.survey import Conflict, find_conflicts
 
@@ -279,3 +279,11 @@ def test_a_plan_and_what_does_not_only_grow_are_left_to_a_person_with_the_way_to
     assert alike.value.hint == (
         "it is a note of its own; if you know better, run `agentm vault resolve NAME` on a terminal"
     )
+
+
+def test_the_second_of_two_notes_is_called_by_eight_digits_of_its_hash(vault: VaultBackend, root: Path) -> None:
+    (root / "note.md").write_text("mine\n")
+    (root / "note.sync-conflict-20260501-101112-ABCDEF7.md").write_text("theirs\n")
+    (conflict,) = find_conflicts(vault)
+    settle(vault, vault, conflict, BOTH)
+    assert (root / f"note - other version {content_hash('theirs' + chr(10))[:8]}.md").read_text() == "theirs\n"

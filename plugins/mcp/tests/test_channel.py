@@ -8,8 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from agentm_kernel.plugin import Device, InvalidContentError, InvalidLocatorError, ToolCall, content_hash
-from agentm_mcp import channel as channel_module
+from agentm_kernel.plugin import (
+    Device,
+    InvalidContentError,
+    InvalidLocatorError,
+    PluginError,
+    PluginRecord,
+    ToolCall,
+    content_hash,
+)
+from agentm_mcp import channel as channel_module, toolbox
 from agentm_mcp.adapters.names import name_of, segment_of
 from agentm_mcp.channel import LONGEST, Channel, TooLong
 from agentm_mcp.state_tools import PLAN_READ, PROGRESS_APPEND
@@ -195,3 +203,14 @@ def test_a_name_of_a_hundred_and_fifty_letters_can_be_read_and_a_longer_one_is_h
     assert segment_of("a" * 151) == "%%" + content_hash("a" * 151)
     assert segment_of("é" * 25) == "%c3%a9" * 25
     assert segment_of("é" * 26).startswith("%%")
+
+
+def test_a_tool_that_two_distributions_bring_is_neither_s(monkeypatch: pytest.MonkeyPatch) -> None:
+    claims = [
+        PluginRecord("agentm.tools", "x", "m:T", distribution, "1.0", "", ()) for distribution in ("two", "one")
+    ]
+    monkeypatch.setattr(toolbox, "permitted", lambda device, group: claims)
+    device: Any = None
+    with pytest.raises(PluginError, match="the tool 'x' is claimed by one and two"):
+        toolbox.find_tool(device, "x")
+    assert toolbox.find_tool(device, "y") is None

@@ -91,10 +91,11 @@ def test_where_nobody_reads_any_more_the_server_ends(pipes: Pipes) -> None:
     os.write(pipes.to_server, b"one\n")
     seen = pipes.channel.lines()
     assert next(seen) == b"one"
-    assert pipes.channel.is_open
+    states = [pipes.channel.is_open]
     pipes.close(pipes.from_server)
     pipes.channel.send({"a": 1})
-    assert not pipes.channel.is_open
+    states.append(pipes.channel.is_open)
+    assert states == [True, False]
     assert list(seen) == []
     pipes.channel.send({"a": 2})
 
@@ -170,7 +171,11 @@ def test_lines_are_added_below_what_has_no_end_and_the_plan_comes_first(
 
 
 def test_where_several_folders_are_open_nobody_guesses_whose_plan_is_meant(call: Callable[..., ToolCall]) -> None:
-    for ask in (lambda: PLAN_READ.function(call("/b")), lambda: PROGRESS_APPEND.function(call("/b"), text="x")):
+    asked: tuple[Callable[[], object], ...] = (
+        lambda: PLAN_READ.function(call("/b")),
+        lambda: PROGRESS_APPEND.function(call("/b"), text="x"),
+    )
+    for ask in asked:
         with pytest.raises(
             InvalidContentError, match=r"several folders are open \(.*/widgets, /b\), and each"
         ) as told:

@@ -11,6 +11,7 @@ from import_home import CHANGED, Home, read_source, write_source
 
 from agentm_import.command_export import command
 from agentm_import.contract import known_format, note_format
+from agentm_import.exports.manifest import manifest_text
 from agentm_import.importing import Import
 from agentm_import.items import Item, Skipped
 from agentm_import.source_files import is_in_store, walk
@@ -173,3 +174,11 @@ def test_a_folder_is_looked_into_sixty_folders_deep(tmp_path: Path) -> None:
     (deep / "e" / "lost.md").write_text("x")
     folder = "/".join("d" * 60)
     assert list(walk(str(tmp_path))) == [f"{folder}/last.md", Skipped(folder, "nested deeper than 60 folders")]
+
+
+def test_the_records_of_another_store_do_not_come_home(home: Home, tmp_path: Path) -> None:
+    listed = manifest_text("markdown", {"_meta/x.json": ["0"]})
+    folder = write_source(tmp_path / "out", {".agentm-export.json": listed, "_meta/x.json": "{}"})
+    (step,) = Import(home.device(), "markdown", str(folder)).carry_out().steps
+    assert (step.action, step.reason) == ("skip", "'_meta/x.json' is a record of a store, and this store has its own")
+    assert not (home.root / "_meta" / "x.json").exists()

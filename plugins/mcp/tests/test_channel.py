@@ -8,8 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from agentm_kernel.plugin import Device, InvalidContentError, InvalidLocatorError, ToolCall, content_hash
-from agentm_mcp import channel as channel_module
+from agentm_kernel.plugin import (
+    Device,
+    InvalidContentError,
+    InvalidLocatorError,
+    PluginError,
+    PluginRecord,
+    ToolCall,
+    content_hash,
+)
+from agentm_mcp import channel as channel_module, toolbox
 from agentm_mcp.adapters.names import name_of, segment_of
 from agentm_mcp.channel import LONGEST, Channel, TooLong
 from agentm_mcp.state_tools import PLAN_READ, PROGRESS_APPEND
@@ -83,10 +91,11 @@ def test_where_nobody_reads_any_more_the_server_ends(pipes: Pipes) -> None:
     os.write(pipes.to_server, b"one\n")
     seen = pipes.channel.lines()
     assert next(seen) == b"one"
-    assert pipes.channel.is_open
+    states = [pipes.channel.is_open]
     pipes.close(pipes.from_server)
     pipes.channel.send({"a": 1})
-    assert not pipes.channel.is_open
+    states.append(pipes.channel.is_open)
+    assert states == [True, False]
     assert list(seen) == []
     pipes.channel.send({"a": 2})
 
@@ -162,7 +171,11 @@ def test_lines_are_added_below_what_has_no_end_and_the_plan_comes_first(
 
 
 def test_where_several_folders_are_open_nobody_guesses_whose_plan_is_meant(call: Callable[..., ToolCall]) -> None:
-    for ask in (lambda: PLAN_READ.function(call("/b")), lambda: PROGRESS_APPEND.function(call("/b"), text="x")):
+    asked: tuple[Callable[[], object], ...] = (
+        lambda: PLAN_READ.function(call("/b")),
+        lambda: PROGRESS_APPEND.function(call("/b"), text="x"),
+    )
+    for ask in asked:
         with pytest.raises(
             InvalidContentError, match=r"several folders are open \(.*/widgets, /b\), and each"
         ) as told:
@@ -195,3 +208,14 @@ def test_a_name_of_a_hundred_and_fifty_letters_can_be_read_and_a_longer_one_is_h
     assert segment_of("a" * 151) == "%%" + content_hash("a" * 151)
     assert segment_of("é" * 25) == "%c3%a9" * 25
     assert segment_of("é" * 26).startswith("%%")
+
+
+def test_a_tool_that_two_distributions_bring_is_neither_s(monkeypatch: pytest.MonkeyPatch) -> None:
+    claims = [
+        PluginRecord("agentm.tools", "x", "m:T", distribution, "1.0", "", ()) for distribution in ("two", "one")
+    ]
+    monkeypatch.setattr(toolbox, "permitted", lambda device, group: claims)
+    device: Any = None
+    with pytest.raises(PluginError, match="the tool 'x' is claimed by one and two"):
+        toolbox.find_tool(device, "x")
+    assert toolbox.find_tool(device, "y") is None

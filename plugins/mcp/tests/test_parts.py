@@ -237,6 +237,9 @@ def test_folders_are_those_of_the_last_question_that_are_here(
     roots.ask()
     roots.take(Message(f"agentm-roots-{roots._asked}", "", {}, {"roots": [{"uri": "vscode-remote://x"}]}))
     assert roots.folders({}) == ("vscode-remote://x",), "another machine's folder is not taken for one of here"
+    roots.ask()
+    roots.take(Message(f"agentm-roots-{roots._asked}", "", {}, {"roots": [{"uri": 3}]}))
+    assert roots.folders({}) == ("3",)
 
 
 def test_a_host_that_does_not_answer_is_waited_for_once(monkeypatch: pytest.MonkeyPatch) -> None:

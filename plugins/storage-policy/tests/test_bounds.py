@@ -179,10 +179,11 @@ def recorded(tmp_path: Path) -> list[dict[str, Any]]:
 def test_only_yes_lets_a_policy_read_in_another_workspace(
     host: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, answer: str, is_allowed: bool
 ) -> None:
+    said = Terminal()
     monkeypatch.setattr(sys, "stdin", Terminal(answer))
-    monkeypatch.setattr(sys, "stderr", Terminal())
+    monkeypatch.setattr(sys, "stderr", said)
     assert may_cross(host, "/a/mine", "/b/theirs\x07", "./x.md") is is_allowed
-    asked = sys.stderr.getvalue()  # type: ignore[attr-defined]
+    asked = said.getvalue()
     assert asked == "The policy of 'mine' refers to another workspace: /b/theirs\ufffd\nAllow it? [y/N] "
     (line,) = recorded(tmp_path)
     assert line["event"] == f"storage.ref.cross-workspace{'' if is_allowed else '.denied'}"

@@ -144,7 +144,7 @@ def propose(backend: StorageBackend, proposal: Proposal, config: Config) -> str:
 
 
 def proposed(
-    device: Device, backend: StorageBackend, draft: Draft, project: Locator | None, *, replace: bool = False
+    device: Device, backend: StorageBackend, draft: Draft, project: Locator | None, *, replace: bool
 ) -> Saved | None:
     """What `agentm save` does instead of saving, where a program calls it and notes of the kind need approval."""
     if sys.stdin.isatty() or sys.stderr.isatty() or not needs_approval(device, draft.kind):

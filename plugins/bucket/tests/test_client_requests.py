@@ -228,7 +228,8 @@ def test_a_bucket_has_the_verbs_of_every_store_and_its_own_limit(store: BucketBa
     store.write(Locator("notes/a.md"), "one\n")
     assert [str(child) for child in store.list(Locator())] == ["empty", "notes"]
     assert [info.locator.key for info in store.walk(Locator())] == ["empty", "notes", "notes/a.md"]
-    assert (store.info(Locator("notes")).is_dir, store.info(Locator("notes/a.md")).size) == (True, 4)
+    folder = store.info(Locator("notes"))
+    assert (folder.is_dir, folder.size, folder.mtime, store.info(Locator("notes/a.md")).size) == (True, 0, 0.0, 4)
     assert [*store.foreign_entries(Locator())] == []
     assert (store.capabilities.concurrent_writers, store.capabilities.sync, store.capabilities.delete) == (True,) * 3
     assert store.describe() == "s3://notes/team at https://s3.example.org"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -23,6 +24,7 @@ from agentm_kernel.errors import (
 from agentm_kernel.plugin import Author, Device, Opening, SyncTrigger
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     from git_servers import Origin
@@ -164,6 +166,37 @@ def test_a_push_is_tried_again_while_there_is_time_and_says_why_it_was_not_taken
     answers.append("the branch is locked")
     with pytest.raises(StorageIOError, match="the origin did not take the push for 30 s: the branch is locked"):
         store.push(OCCASION)
+
+
+def test_others_work_comes_in_under_the_stores_mutex_also_when_a_killed_pull_is_finished(
+    tmp_path: Path, origin_by_path: Origin, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = open_clone(origin_by_path, str(tmp_path / "clone"))
+    fill(origin_by_path, {"a.md": b"a\n"})
+    held: list[bool] = []
+    seen: list[bool] = []
+    real = store.clone.applier._write_all
+
+    @contextmanager
+    def exclusively() -> Iterator[None]:
+        held.append(True)
+        yield
+        held.pop()
+
+    def write_all(*given: Any, is_recovering: bool) -> list[str]:
+        seen.append(bool(held))
+        if not is_recovering:
+            raise KeyboardInterrupt
+        return real(*given, is_recovering=is_recovering)
+
+    monkeypatch.setattr(store.clone.folder, "exclusively", exclusively)
+    monkeypatch.setattr(store.clone.applier, "_write_all", write_all)
+    with pytest.raises(KeyboardInterrupt):
+        store.pull(OCCASION)
+    held.clear()
+    store.pull(OCCASION)
+    assert seen == [True, True]
+    assert store.read(Locator("a.md")) == "a\n"
 
 
 # ------------------------------------------------------------------------------------------------ before it is here

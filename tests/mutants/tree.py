@@ -31,6 +31,7 @@ _ACROSS = {
     "hosts": ["tests/tools"],
     "import": ["tests/projects"],
     "mcp": ["tests/tools"],
+    "recall": ["tests/checkpoints", "tests/projects"],
     "view": ["tests/view"],
 }
 """Tests that span distributions, by the plugin that they are most about."""

@@ -88,7 +88,7 @@ def told(
     return agentm_event(name, HookContext(device, "/")), asked
 
 
-@pytest.mark.parametrize("name", [*PULLING, *PUSHING])
+@pytest.mark.parametrize("name", sorted(PULLING | PUSHING))
 def test_what_begins_pulls_and_what_ends_pushes(name: str) -> None:
     assert told(name, Transfer()) == (None, ["push" if name in PUSHING else "pull"])
 

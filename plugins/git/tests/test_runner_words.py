@@ -219,12 +219,11 @@ def test_a_program_has_the_locks_of_whoever_starts_it_and_no_other_file(tmp_path
 
 
 def test_a_program_that_ended_is_watched_no_longer(tmp_path: Path) -> None:
-    before = threading.active_count()
+    before = set(threading.enumerate())
     assert run_bounded(["true"], dict(os.environ), str(tmp_path), None, 3600)[0] == 0
-    for watcher in threading.enumerate():
-        if isinstance(watcher, threading.Timer):
-            watcher.join(30)
-    assert threading.active_count() == before
+    for watcher in set(threading.enumerate()) - before:
+        watcher.join(30)
+    assert set(threading.enumerate()) <= before
 
 
 def test_whoever_is_interrupted_leaves_no_program_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

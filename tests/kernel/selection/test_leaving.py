@@ -71,6 +71,6 @@ def test_another_store_and_a_lost_one_are_opened_to_be_written(guarded: Device, 
 
 def test_a_layer_is_added_once_and_outermost(device: Laptop) -> None:
     for name in ("inner", "outer", "inner"):
-        path = add_wrapper(Device(device.environ), name)
+        where = add_wrapper(Device(device.environ), name)
     assert load(device.environ).wrappers == ("inner", "outer")
-    assert path == load(device.environ).path
+    assert where == f"`wrappers` in {load(device.environ).path}"

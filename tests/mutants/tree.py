@@ -22,6 +22,7 @@ LAYERS = "tests/architecture/test_layers.py"
 """What every layer around a store hands on."""
 READERS = {
     "encoding=": "tests/architecture/test_encodings.py",
+    "help=": "tests/architecture/test_help.py",
     "frozen=True": "tests/architecture/test_values.py",
     "hint=": "tests/architecture/test_hints.py",
 }

@@ -35,7 +35,14 @@ _SHOWN = 20
 
 @click.command("restore")
 @click.argument("name", metavar="[ID]", required=False)
-@click.option("--from", "source", type=click.Choice(("local", "ipfs")), default="local", show_default=True)
+@click.option(
+    "--from",
+    "source",
+    type=click.Choice(("local", "ipfs")),
+    default="local",
+    show_default=True,
+    help="Where the checkpoint is read from: the image on this device, or IPFS.",
+)
 @click.option("--path", "paths", multiple=True, metavar="PATH", help="Only this note or folder; may be repeated.")
 @click.option("--keep-extra", is_flag=True, help="Leave notes alone that the checkpoint does not have.")
 @click.option("--into-new", is_flag=True, help="Fill the empty or missing store that is selected.")

@@ -47,7 +47,7 @@ def insert(text: str, entry: Entry) -> tuple[str, Insertion | None, tuple[str, .
             if parse_toml(after) == wanted:
                 made = entry.path[:-1] if _at(before, entry.path[:-1]) is None else ()
                 return after, (at, added, taken), made
-        except (tomllib.TOMLDecodeError, TOMLKitError, ValueError, TypeError):
+        except (tomllib.TOMLDecodeError, TOMLKitError, ValueError, TypeError, NotImplementedError):  # by its version
             continue
     raise Unfit(f"{'.'.join(entry.path[:-1])} cannot take another entry")
 

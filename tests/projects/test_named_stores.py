@@ -45,6 +45,8 @@ def test_the_default_store_can_be_named_where_the_project_is_bound_to_another(la
 
     assert refused.returncode == 1
     assert "are in another store" in refused.stderr
+    written = laptop.run(widgets, "--store", "default", "state", "write", "PLAN.md", text="# Plan\n")
+    assert "read the store 'team', not 'default'" in written.stderr  # it lies in the checkout
     assert sorted(laptop.team.rglob("*.md")) == before
     laptop.run(widgets, "--store", "default", "save", "--personal", "--slug", "mine", text="My own.\n")
     assert "My own." in laptop.run(widgets, "--store", "default", "search", "own").stdout

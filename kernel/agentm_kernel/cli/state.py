@@ -105,7 +105,7 @@ def _given(
 
 def _tell_written(resolution: Resolution, path: str) -> None:
     write_text(f"{path}\n")
-    if resolution.is_synced:  # elsewhere it lies in the checkout, whichever store was named
+    if resolution.backend is not None:  # in mode `local` no store has a say
         tell_unread(resolution.root)
 
 

@@ -69,7 +69,7 @@ class Laptop:
     ) -> subprocess.Popen[str]:
         """`agentm ARGUMENTS`, as a process whose input the caller gives; `before` is Python that it runs first."""
         return subprocess.Popen(
-            [sys.executable, "-c", f"{before}\n{_MAIN}", *arguments],
+            [sys.executable, "-P", "-c", f"{before}\n{_MAIN}", *arguments],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

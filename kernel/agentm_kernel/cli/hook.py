@@ -155,6 +155,8 @@ class HookCall:
 
     def fail(self, message: str, hint: str | None = None) -> None:
         """Where a session starts, the agent is told, because the operator has no other place to see it."""
+        if self.adapter is None:  # nobody can tell whether it may be loaded, and most hosts take plain text as well
+            self.adapter, self.host = PlainAdapter(), PLAIN
         line = one_line(f"[agentm] {self._lacking} not available: {message}{f' ({hint})' if hint else ''}")
         if self.event == "session-start":
             self.add(line)

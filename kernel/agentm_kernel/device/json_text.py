@@ -177,7 +177,8 @@ class JsonTable:
         with locked_folder(os.path.dirname(self.path)):
             changed = {**self.read(), **changes}
             kept = {key: value for key, value in sorted(changed.items()) if value is not None}
-            atomic_write(self.path, dump(kept))
+            # Bytes of a path that are no text are escaped, as JSON does it, and come back as they were.
+            atomic_write(self.path, dump(kept).encode("utf-8", "backslashreplace"))
 
 
 def locked_folder(folder: str) -> AbstractContextManager[object]:

@@ -123,11 +123,12 @@ def _keep_owner_and_mode(descriptor: int, status: os.stat_result) -> None:
     if os.name == "nt":
         return
     made = os.fstat(descriptor)  # asked, not guessed: a directory may pass on its group, the umask take bits away
-    if (made.st_uid, made.st_gid) != (status.st_uid, status.st_gid):
+    for owner in (status.st_uid, -1) if (made.st_uid, made.st_gid) != (status.st_uid, status.st_gid) else ():
         try:
-            os.fchown(descriptor, status.st_uid, status.st_gid)
-        except PermissionError:
-            pass  # only the superuser may give a file away; the content matters more
+            os.fchown(descriptor, owner, status.st_gid)
+            break
+        except OSError:
+            pass  # only the superuser may give it away, and nobody to whom a container has no name: then to the group
     if stat.S_IMODE(made.st_mode) != stat.S_IMODE(status.st_mode):
         os.fchmod(descriptor, stat.S_IMODE(status.st_mode))
 

@@ -13,7 +13,15 @@ import os
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from agentm_kernel.errors import ConcurrentModificationError, InvalidContentError, NotFoundError, StoreIdentityError
+from agentm_kernel.errors import (
+    AgentmError,
+    ConcurrentModificationError,
+    IntegrityError,
+    InvalidContentError,
+    LocatorConflictError,
+    NotFoundError,
+    StoreIdentityError,
+)
 from agentm_kernel.files.medium import Medium
 from agentm_kernel.files.store import FileStore
 from agentm_kernel.seam.backend import ABSENT, STAMP, StorageBackend
@@ -32,6 +40,7 @@ _REMOTES = Locator(REMOTES)
 _TREES = (*map(Locator, PROJECT_TREES), _REMOTES)
 _AGREED = Locator("agreed.json")
 _ROUNDS = 3
+_OF_ONE_FILE = (IntegrityError, InvalidContentError, LocatorConflictError)  # the others come and go all the same
 _NO_TEXT = ""  # in place of the hash of a file that is no text: it is left alone on both sides
 
 _MARK = re.compile(r"(.+) \[conflict [0-9a-f]{8}\]")
@@ -143,36 +152,44 @@ class Mirror:
         return self._copy.read(version)
 
     def synchronise(self, store: StorageBackend, *, sending: bool) -> Transfer:
-        """Bring the copy up to date; with `sending`, also the store."""
+        """Bring the copy up to date; with `sending`, also the store. What one file is refused for is raised last."""
         if read_or_none(self._copy, STAMP) is None:
             self.keep_stamp(read_or_none(store, STAMP))
         fetched, sent = 0, 0
         conflicts: list[str] = []
         for _ in range(_ROUNDS):
-            fetched += self._fetch_all(store, conflicts)
+            refused: list[AgentmError] = []
+            fetched += self._fetch_all(store, conflicts, refused)
             if not sending:
                 break
-            went, is_complete = self._send_all(store)
+            went, is_complete = self._send_all(store, refused)
             sent += went
             if is_complete:
                 break
+        if refused:
+            raise refused[0]
         self._records.write(self._pulled, "")
         return Transfer(fetched, sent, tuple(conflicts))
 
-    def _fetch_all(self, store: StorageBackend, conflicts: list[str]) -> int:
+    def _fetch_all(self, store: StorageBackend, conflicts: list[str], refused: list[AgentmError]) -> int:
         """How many files came; the keys of what was kept aside for them are added to `conflicts`."""
         agreed = self._agreed()
         found = (info for tree in _TREES for info in store.walk(tree))
         there = {info.locator.key: info for info in found if not info.is_dir and is_mirrored(info.locator)}
         news: _News = {}
-        for key, info in there.items():
-            here, last = _digest(self._copy, info.locator), agreed.get(key)
-            if here is None or last is None or last.token != info.version:
-                news.update(self._fetch(store, info, here, last, conflicts))
-        for locator in map(Locator, agreed.keys() - there.keys()):
-            if not store.exists(locator):  # a listing may be older than what it lists
-                news.update(self._forget(locator, agreed[locator.key]))
-        self._agree(news)
+        try:
+            for key, info in there.items():
+                try:
+                    here, last = _digest(self._copy, info.locator), agreed.get(key)
+                    if here is None or last is None or last.token != info.version:
+                        news.update(self._fetch(store, info, here, last, conflicts))
+                except _OF_ONE_FILE as error:
+                    refused.append(error)
+            for locator in map(Locator, agreed.keys() - there.keys()):
+                if not store.exists(locator):  # a listing may be older than what it lists
+                    news.update(self._forget(locator, agreed[locator.key]))
+        finally:
+            self._agree(news)  # also where the rest failed: what came would be taken for edits of this device
         return sum(
             new is not None and (key not in agreed or agreed[key].digest != new.digest) for key, new in news.items()
         )
@@ -214,7 +231,7 @@ class Mirror:
             pass
         return {locator.key: None}
 
-    def _send_all(self, store: StorageBackend) -> tuple[int, bool]:
+    def _send_all(self, store: StorageBackend, refused: list[AgentmError]) -> tuple[int, bool]:
         """How many files were sent, and whether none was refused because the store had news."""
         agreed = self._agreed()
         sent, is_complete = 0, True
@@ -229,6 +246,9 @@ class Mirror:
                 store.write(info.locator, text, if_match=ABSENT if last is None else last.digest)
             except ConcurrentModificationError:
                 is_complete = False
+                continue
+            except _OF_ONE_FILE as error:
+                refused.append(error)
                 continue
             self._agree({info.locator.key: Agreed(content_hash(text), "")})
             sent += 1

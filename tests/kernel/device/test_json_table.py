@@ -72,6 +72,13 @@ def test_where_nothing_can_be_kept_it_says_so(tmp_path: Path) -> None:
     assert "writable" in (caught.value.hint or "")
 
 
+def test_a_path_that_is_no_text_comes_back_as_it_was(tmp_path: Path) -> None:
+    path = os.fsdecode(b"/home/b\xe9la/\xc5\xbe")
+    table_in(tmp_path).change({path: "x"})
+    table_in(tmp_path).change({"another": "y"})
+    assert table_in(tmp_path).read() == {path: "x", "another": "y"}
+
+
 def add(path: str, number: int) -> None:
     JsonTable(path, is_text, refusal).change({f"key {number}": "x"})
 

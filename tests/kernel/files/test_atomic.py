@@ -121,6 +121,40 @@ def test_the_owner_of_an_existing_file_is_kept(folder: Path) -> None:
     assert (status.st_uid, status.st_gid) == (65534, 65534)
 
 
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root may change its groups")
+def test_a_member_of_a_files_group_keeps_it_for_the_group(folder: Path) -> None:
+    team, somebody, another = 31_700, 31_701, 31_702
+    os.chown(folder, somebody, team)
+    folder.chmod(0o770)
+    os.chown(folder / "a.md", somebody, team)
+    (folder / "a.md").chmod(0o660)
+    groups = os.getgroups()
+    with open_root(str(folder)) as directory:
+        os.setgroups([team])
+        os.setegid(another)
+        os.seteuid(another)
+        try:
+            replace_file(directory, "a.md", b"x", directory.status("a.md"))
+        finally:
+            os.seteuid(0)
+            os.setegid(0)
+            os.setgroups(groups)
+    status = (folder / "a.md").stat()
+    assert (status.st_uid, status.st_gid, stat.S_IMODE(status.st_mode)) == (another, team, 0o660)
+
+
+def test_an_owner_that_has_no_number_here_costs_no_write(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(_descriptor: int, _user: int, _group: int) -> None:
+        raise OSError(errno.EINVAL, "Invalid argument")  # so does a container whose users are others
+
+    status = (folder / "a.md").stat()
+    elsewhere = os.stat_result((*status[:4], 65_534, 65_534, *status[6:]))
+    monkeypatch.setattr(os, "fchown", refuse)
+    with open_root(str(folder)) as directory:
+        replace_file(directory, "a.md", b"x", elsewhere)
+    assert (folder / "a.md").read_bytes() == b"x"
+
+
 @pytest.mark.parametrize(("directory_mode", "file_mode"), [(0o700, 0o600), (0o755, 0o644)])
 def test_a_new_file_is_as_private_as_its_directory(folder: Path, directory_mode: int, file_mode: int) -> None:
     inner = folder / "inner"

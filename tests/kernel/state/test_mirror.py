@@ -12,8 +12,11 @@ from agentm_kernel import Locator
 from agentm_kernel.plugin import (
     BackendLayer,
     ConcurrentModificationError,
+    IntegrityError,
     InvalidContentError,
+    LocatorConflictError,
     MirroredState,
+    StorageIOError,
     StoreIdentityError,
     Transfer,
 )
@@ -22,7 +25,7 @@ from agentm_kernel.state.mirror import CopyFolder, Mirror, file_of, is_mirrored
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from agentm_kernel.plugin import Absent, Info
+    from agentm_kernel.plugin import Absent, Info, StorageBackend
 
 HARNESS = Locator("projects/widgets/_harness")
 PLAN = HARNESS.child("PLAN.md")
@@ -251,6 +254,53 @@ def test_what_is_deleted_and_was_never_in_the_copy_leaves_nothing_there(store: M
     store.write(note, "text")
     store.delete(note)
     assert not (tmp_path / "mirror").exists()
+
+
+class FailsAtOne(BackendLayer):
+    """A store of which one file cannot be read."""
+
+    def __init__(self, inner: StorageBackend, file: Locator, error: Exception) -> None:
+        super().__init__(inner)
+        self._file, self._error = file, error
+
+    def read(self, locator: Locator) -> str:
+        if locator == self._file:
+            raise self._error
+        return super().read(locator)
+
+
+def test_a_file_for_which_there_is_no_room_on_one_side_keeps_no_other_from_being_fetched_and_sent(
+    store: MirroredState,
+) -> None:
+    store.inner.write(HARNESS.child("a"), "a file in the store")
+    here(store, HARNESS.child("a").child("b.md")).write_text("a folder on this device")
+    store.inner.write(PLAN, "of the store")
+    here(store, HARNESS.child("z.md")).write_text("of this device")
+    with pytest.raises(LocatorConflictError, match="_harness/a"):
+        store.push(store)
+    assert text_of(here(store, PLAN)) == "of the store"
+    assert text_in(store, HARNESS.child("z.md")) == "of this device"
+    assert store.copy_age() is None
+
+
+def test_a_file_that_is_refused_by_a_layer_keeps_no_other_from_being_fetched(store: MirroredState) -> None:
+    damaged = HARNESS.child("A.md")
+    for file in (damaged, PLAN):
+        store.inner.write(file, "of the store")
+    with pytest.raises(IntegrityError, match="damaged"):
+        store.pull(FailsAtOne(store, damaged, IntegrityError("it is damaged")))
+    assert text_of(here(store, PLAN)) == "of the store"
+
+
+def test_what_came_before_the_network_failed_is_not_taken_for_an_edit_of_this_device(store: MirroredState) -> None:
+    last = HARNESS.child("Z.md")
+    for file in (PLAN, last):
+        store.inner.write(file, "of the store")
+    with pytest.raises(StorageIOError):
+        store.pull(FailsAtOne(store, last, StorageIOError("no network")))
+    store.inner.write(PLAN, "newer")
+    assert store.push(store).conflicts == ()
+    assert text_of(here(store, PLAN)) == "newer"
 
 
 # ------------------------------------------------------------------------------------------------ names and refusals

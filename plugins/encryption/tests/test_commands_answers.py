@@ -246,7 +246,7 @@ def test_decrypting_says_how_much_is_plain_and_what_other_devices_have_to_do(one
     one.store().write(Locator("b.md"), "two\n")
     assert one.done("encryption", "decrypt", "--yes").splitlines() == [
         f"the store at {vault} is plain; 2 files were decrypted",
-        "on other devices, take `encryption` out of `wrappers`: `agentm config list` shows it",
+        "on the other devices, run `agentm encryption decrypt`, too",
     ]
     assert (vault / NOTE.key).read_text() == "one\n"
     assert f"the store at {vault} is not encrypted" in one.refused("encryption", "decrypt", "--yes")

@@ -9,6 +9,7 @@ import pytest
 from encrypted_laptops import Laptop
 
 from agentm_kernel import Locator
+from agentm_kernel.plugin import IntegrityError
 
 SECRET = "the launch code is heliotrope"
 
@@ -100,3 +101,45 @@ def test_a_version_of_one_note_is_not_taken_for_one_of_another(pair, note):
     kept.parent.mkdir(parents=True)
     kept.write_text((one.place / note.key).read_text())
     assert "_meta/conflicts/notes/b.md/kept-0123.md" in one.status()["problems"]
+
+
+def test_what_a_member_wrote_before_it_heard_of_new_keys_is_taken_when_the_operator_says_so(pair, note):
+    one, other = pair
+    plan = Locator("projects/widgets/_harness/PLAN.md")
+    for written in (note, plan):
+        other.store().write(written, SECRET)
+    one.done("encryption", "rotate", "--yes")
+    for laptop in (one, other):
+        laptop.done("git", "sync")
+    assert "this device has joined" in other.run("encryption", "join", "--fingerprint", one.fingerprint()).output
+    one.done("git", "sync")
+    with pytest.raises(IntegrityError) as refused:
+        one.store().read(note)
+    assert f"`agentm encryption accept '{note}'`" in refused.value.hint
+    one.done("encryption", "accept", note.key, plan.key)
+    for laptop in (one, other):
+        laptop.done("git", "sync")
+    for laptop in (one, other):
+        assert (laptop.store().read(note), laptop.store().read(plan)) == (SECRET, SECRET)
+        laptop.done("encryption", "status")
+
+
+def test_of_two_devices_that_made_new_keys_at_once_one_takes_those_of_the_other_and_no_note_is_lost(pair, note):
+    one, other = pair
+    one.store().write(note, SECRET)
+    one.done("git", "sync")
+    other.done("git", "sync")
+    written = [Locator("notes/by-one.md"), Locator("notes/by-other.md")]
+    for laptop, new in zip(pair, written, strict=True):
+        laptop.done("encryption", "rotate", "--yes")
+        laptop.store().write(new, SECRET)
+    for laptop in (one, other, one):
+        laptop.done("git", "sync")
+    assert "not those that were confirmed" in one.refused("encryption", "status")
+    assert "have another fingerprint" in one.refused("encryption", "join", "--fingerprint", "0" * 40)
+    one.done("encryption", "join", "--fingerprint", other.fingerprint())
+    for laptop in pair:
+        laptop.done("git", "sync")
+    for laptop in pair:
+        assert [laptop.store().read(each) for each in (note, *written)] == [SECRET] * 3
+        laptop.done("encryption", "status")

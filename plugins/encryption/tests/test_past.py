@@ -25,6 +25,32 @@ def test_a_checkpoint_holds_what_is_sealed_and_opens_with_the_keys_of_its_time(l
     assert laptop.status()["problems"] == {}
 
 
+@pytest.mark.parametrize("text", ["planted in plain\n", "-----BEGIN AGE ENCRYPTED FILE-----\ncut off"])
+def test_a_checkpoint_brings_back_a_note_that_is_refused_and_takes_away_one_that_somebody_planted(laptop, note, text):
+    laptop.init()
+    laptop.store().write(note, "good")
+    laptop.done("checkpoint", "create")
+    for key in (note.key, OTHER.key):
+        laptop.place.joinpath(key).parent.mkdir(exist_ok=True, parents=True)
+        laptop.place.joinpath(key).write_text(text)
+    assert note.key in laptop.refused("encryption", "status")
+    laptop.done("checkpoint", "restore", "latest", "--yes")
+    assert laptop.store().read(note) == "good"
+    assert not laptop.store().exists(OTHER)
+    laptop.done("encryption", "status")
+
+
+def test_a_checkpoint_brings_back_a_note_in_whose_place_somebody_put_an_older_version(laptop, note):
+    laptop.init()
+    laptop.store().write(note, "old")
+    before = laptop.place.joinpath(note.key).read_text()
+    laptop.store().write(note, "new")
+    laptop.done("checkpoint", "create")
+    laptop.place.joinpath(note.key).write_text(before)
+    laptop.done("checkpoint", "restore", "latest", "--path", note.key, "--yes")
+    assert laptop.store().read(note) == "new"
+
+
 def test_undo_opens_a_version_of_an_epoch_that_is_over(laptop, note):
     laptop.init()
     for text in ("old", "new"):

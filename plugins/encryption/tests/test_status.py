@@ -18,7 +18,7 @@ from agentm_encryption.command_context import bar, key_fields, listed, recovery_
 from agentm_encryption.device_identity import DeviceIdentity
 from agentm_encryption.pins import Pins
 from agentm_kernel import Locator
-from agentm_kernel.errors import AgentmError, StorageSelectionError
+from agentm_kernel.errors import AgentmError, StorageIOError, StorageSelectionError
 from agentm_kernel.plugin import Sealed
 
 
@@ -127,6 +127,28 @@ def test_init_that_fails_after_everything_is_sealed_is_no_interrupted_one(laptop
     laptop.refused("encryption", "init", "--recovery-file", str(laptop.recovery), "--yes", "--adopt")
 
     assert laptop.status()["unfinished"] is None
+
+
+def test_the_very_command_that_was_interrupted_goes_on_and_doctor_says_that_it_was(laptop, monkeypatch):
+    def full_disk(*_):
+        raise StorageIOError("cannot write 'notes/b.md': No space left on device", hint="free some space")
+
+    begun = ("encryption", "init", "--recovery-file", str(laptop.recovery), "--yes")
+    laptop.store().write(Locator("notes/a.md"), "one\n")
+    with monkeypatch.context() as patch:
+        patch.setattr(commands, "seal_all", full_disk)
+        laptop.refused(*begun)
+
+    said = laptop.run("doctor").output
+    assert "encrypting the store was interrupted, and notes that are not sealed are not read" in said
+    assert "run `agentm encryption init` to go on" in said
+    another = str(laptop.home / "another.txt")
+    hint = "it is not all encrypted yet: `agentm encryption init` without another recovery key goes on"
+    assert laptop.run(*begun[:3], another).exception.hint == hint
+    laptop.done(*begun)
+    assert laptop.store().read(Locator("notes/a.md")) == "one\n"
+    assert "was interrupted" not in laptop.run("doctor").output
+    assert laptop.run(*begun).exception.hint == "`agentm encryption rotate` changes it"
 
 
 def test_whatever_is_sealed_is_as_new_as_the_clock_says(laptop):

@@ -3,18 +3,32 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from agentm_encryption.command_context import identity_option, key_fields, name_option, say_keys
 from agentm_encryption.envelope import open_note
 from agentm_encryption.epochs import format_fingerprint
-from agentm_encryption.membership import admit as admit_member, device_name, offered_keys, read_identity_file
+from agentm_encryption.membership import (
+    admit as admit_member,
+    device_name,
+    lost_keys,
+    offered_keys,
+    read_identity_file,
+)
+from agentm_encryption.rewriting import reseal_from, seal_as
 from agentm_encryption.selected import SelectedStore
 from agentm_encryption.survey import conflicts
+from agentm_encryption.unsent import fetch_state, send_unsent
 from agentm_kernel.command import answering, confirm, show_text, shown, store_device
-from agentm_kernel.plugin import AgentmError, ConflictCopies, Locator, StorageSelectionError
+from agentm_kernel.plugin import (
+    AgentmError,
+    ConcurrentModificationError,
+    ConflictCopies,
+    Locator,
+    StorageSelectionError,
+)
 
 if TYPE_CHECKING:
     from agentm_encryption.epochs import Keys
@@ -50,9 +64,13 @@ def join(fingerprint: str | None, way: str, name: str | None, answer: dict[str, 
             hint=f"on a device that is, run `agentm encryption admit {recipient} '{name or device_name()}'`; "
             "then run this again here",
         ) from None
+    is_first_time = not source.pins
     _trust(store, source, keys, fingerprint)
     answer.update(key_fields(keys))
     click.echo(f"this device has joined the store at {store.backend.describe()}")
+    if is_first_time:
+        send_unsent(store)
+    fetch_state(store.device)
 
 
 @click.command("admit")
@@ -86,7 +104,7 @@ def recover(file: str, fingerprint: str | None, way: str, name: str | None, answ
     recovery = read_identity_file(file)
     keys = offered_keys(source, store.backend, recovery)
     recipient = source.identity.make(way)
-    _trust(store, source, keys, fingerprint, recovery=recovery)
+    _trust(store, source, keys, fingerprint)
     name = name or device_name()
     taken = {member.name for member in keys.recipients if member.recipient != recipient}
     number = 2
@@ -101,24 +119,30 @@ def recover(file: str, fingerprint: str | None, way: str, name: str | None, answ
     click.echo("remove devices that are lost: `agentm encryption rotate --remove NAME`")
 
 
-def _trust(
-    store: SelectedStore, source: KeySource, keys: Keys, fingerprint: str | None, *, recovery: Any = None
-) -> None:
+def _trust(store: SelectedStore, source: KeySource, keys: Keys, fingerprint: str | None) -> None:
     """Pin the keys once the operator has compared them, and let this device use them."""
-    if source.pins.epochs.get(keys.current.number) != keys.fingerprint:
+    number = keys.current.number
+    if source.pins.epochs.get(number) != keys.fingerprint:
         _compare(keys, fingerprint)
-        if source.pins.newest == keys.current.number:
-            raise AgentmError(
-                "these are other keys than this device knows for the same epoch; they were not taken",
-                hint="ask the other members what they see before you go on",
-            )
-        source.pins.add(keys.current.number, keys.fingerprint, sealed_names=keys.names_key is not None)
+        if source.pins.newest == number:
+            _leave_own(store, source, keys)
+        source.pins.add(number, keys.fingerprint, sealed_names=keys.names_key is not None)
         source.pins.raise_oldest(keys.oldest)
     store.configure()
-    if recovery is None:
-        from agentm_encryption.commands import fetch_state
 
-        fetch_state(store.device)
+
+def _leave_own(store: SelectedStore, source: KeySource, keys: Keys) -> None:
+    """This device knows other keys for the same epoch: it made them while another one made these. What is sealed with
+    its own is sealed with these, before they are trusted for good: who is cut off here begins anew.
+    """
+    own = lost_keys(source, store.backend, keys.current.number)
+    if own is None:
+        raise AgentmError(
+            "these are other keys than this device knows for the same epoch; they were not taken",
+            hint="ask the other members what they see before you go on",
+        )
+    source.pins.announce(keys.current.number, keys.fingerprint)
+    reseal_from(store.encrypted(source), own)
 
 
 def _compare(keys: Keys, fingerprint: str | None) -> None:
@@ -159,14 +183,21 @@ def show(key: str) -> None:
 @click.argument("note", nargs=-1, required=True)
 @answering
 def accept(note: tuple[str, ...], answer: dict[str, list[str]]) -> None:
-    """Take an older version of a NOTE for the right one: it was brought back on purpose."""
+    """Take an older version of a NOTE for the right one: it was brought back on purpose.
+
+    One that a device sealed before it heard of new keys is encrypted with those.
+    """
     encrypted = SelectedStore(store_device()).joined()
     for key in note:
         locator = Locator(key)
-        found = open_note(encrypted.keys, encrypted.as_stored.read(locator), key)
-        if found.key != locator.key or found.epoch < encrypted.keys.oldest:
+        stored = encrypted.as_stored.read(locator)
+        found = open_note(encrypted.keys, stored, key)
+        if found.key != locator.key:
             encrypted.read(locator)  # says what is wrong with it
-        encrypted.seen.accept(locator.key, found.revision)
+        if found.epoch >= encrypted.keys.oldest:
+            encrypted.seen.accept(locator.key, found.revision)
+        elif not seal_as(encrypted, locator, stored, found.text, found.revision):
+            raise ConcurrentModificationError(f"'{locator}' was changed meanwhile", hint="look at it again")
         encrypted.read(locator)
         answer.setdefault("accepted", []).append(key)
         click.echo(f"{key} is accepted as it is")

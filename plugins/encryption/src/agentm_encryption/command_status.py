@@ -44,7 +44,7 @@ def status(recovery_file: str | None, as_json: bool) -> None:
     encrypted = store.joined()
     keys = encrypted.keys
     found = survey(encrypted, bar)
-    recovers = _try_recovery(store, encrypted, recovery_file)
+    recovers = try_recovery(store, encrypted, recovery_file)
     unfinished = _unfinished(encrypted, found)
     leftovers = plain_leftovers(store.backend.describe())
     fields: dict[str, Any] = {
@@ -79,7 +79,7 @@ def status(recovery_file: str | None, as_json: bool) -> None:
         raise click.exceptions.Exit(1)
 
 
-def _try_recovery(store: SelectedStore, encrypted: EncryptedStore, path: str | None) -> bool | None:
+def try_recovery(store: SelectedStore, encrypted: EncryptedStore, path: str | None) -> bool | None:
     """Whether the recovery key opens the keys; `None` if nobody asked."""
     if path is None:
         return None

@@ -19,7 +19,7 @@ from agentm_encryption.command_context import (
     refuse_left,
     say_keys,
 )
-from agentm_encryption.command_status import status
+from agentm_encryption.command_status import status, try_recovery
 from agentm_encryption.journal import DECRYPT, INIT, Journal
 from agentm_encryption.key_source import newest_epoch
 from agentm_encryption.membership import device_name, found_keys, next_keys, replace_keys
@@ -27,7 +27,8 @@ from agentm_encryption.opening import refuse_shared_folder
 from agentm_encryption.places import KEYS, key_file, retired_folder
 from agentm_encryption.rewriting import drop_leftovers, open_all, plain_hashes, reseal_all, seal_all
 from agentm_encryption.selected import SelectedStore
-from agentm_encryption.survey import conflicts, note_locators
+from agentm_encryption.survey import conflicts, note_locators, refuse_sealed
+from agentm_encryption.unsent import fetch_state, send_state, send_to_plain
 from agentm_kernel.command import answering, confirm, counted, shown, store_device
 from agentm_kernel.plugin import (
     ABSENT,
@@ -35,7 +36,6 @@ from agentm_kernel.plugin import (
     AgentmError,
     ConcurrentModificationError,
     ConflictCopies,
-    DeviceCopy,
     Locator,
     StorageSelectionError,
     adopt_store,
@@ -102,9 +102,7 @@ def init(
         make_recovery = recovery_maker(recovery, recovery_file)
         _begin(store, make_recovery, way, name, sealed_names=names == "sealed", yes=yes)
     elif recovery or recovery_file:
-        raise AgentmError(
-            "this store is encrypted already, and has a recovery key", hint="`agentm encryption rotate` changes it"
-        )
+        _check_recovery(store, recovery, recovery_file)
     source = store.source()
     source.check_pinned(newest_epoch(backend))
     encrypted = store.encrypted(source)
@@ -165,6 +163,7 @@ def _begin(
     confirm(f"Encrypt the store at {backend.describe()} ({counted(len(notes), 'file')})?", yes=yes)
     recovery = make_recovery()
     adopt_store(store.device, backend, store.protocol)
+    send_state(store.device)
     source = store.source()
     if source.pins:
         source.check_pinned(0)  # this device knows keys of this store: they are gone, and are not made anew
@@ -172,6 +171,20 @@ def _begin(
     source.seen.forget()
     Journal(source.folder).begin(INIT, plain_hashes(store.encrypted(source), bar))
     found_keys(source, backend, recovery, name or device_name(), sealed_names=sealed_names)
+
+
+def _check_recovery(store: SelectedStore, recovery: str | None, recovery_file: str | None) -> None:
+    """To go on with the very words that it was begun with changes no recovery key; anything else would."""
+    source = store.source()
+    hint = "`agentm encryption rotate` changes it"
+    if Journal(source.folder).work == INIT:
+        encrypted = store.encrypted(source)
+        if recovery in {member.recipient for member in encrypted.keys.recipients}:
+            return
+        if recovery_file and os.path.exists(recovery_file) and try_recovery(store, encrypted, recovery_file):
+            return
+        hint = "it is not all encrypted yet: `agentm encryption init` without another recovery key goes on"
+    raise AgentmError("this store is encrypted already, and has a recovery key", hint=hint)
 
 
 def _check_may_be_encrypted(store: SelectedStore) -> None:
@@ -188,14 +201,6 @@ def _check_may_be_encrypted(store: SelectedStore) -> None:
 def _forget_index(device: Device, source: KeySource) -> None:
     """The index is derived from the notes. That of plain ones is readable, that of sealed ones of no use to plain."""
     shutil.rmtree(os.path.join(device.cache_dir, "stores", source.store_id), ignore_errors=True)
-
-
-def fetch_state(device: Device) -> None:
-    """Bring plans and progress to where hooks of this device read them."""
-    store = device.renewed().store(read_only=False)
-    copy = store.facet(DeviceCopy)
-    if copy is not None:
-        copy.pull(store)
 
 
 def _what_stays_plain(device: Device, store: SelectedStore, source: KeySource) -> list[str]:
@@ -293,7 +298,7 @@ def _finish(backend: StorageBackend, encrypted: EncryptedStore) -> None:
 def decrypt(yes: bool, answer: dict[str, object]) -> None:
     """Make the store plain again: every note, for everybody who can read the store.
 
-    Interrupted, run it again to go on.
+    Interrupted, run it again to go on. On the other devices, it sends what they had not sent, and they use it plain.
     """
     device = store_device()
     store = SelectedStore(device)
@@ -319,6 +324,12 @@ def decrypt(yes: bool, answer: dict[str, object]) -> None:
     elif journal.work == DECRYPT:
         store.unconfigure()
         changed = 0
+    elif source.pins:
+        refuse_sealed(store.backend)
+        confirm(f"The keys of {store.backend.describe()} are gone: has another device made it plain?", yes=yes)
+        send_to_plain(store, source)
+        store.unconfigure()
+        changed = 0
     else:
         raise AgentmError(f"the store at {store.backend.describe()} is not encrypted")
     source.pins.forget()
@@ -328,7 +339,7 @@ def decrypt(yes: bool, answer: dict[str, object]) -> None:
     shutil.rmtree(os.path.join(source.folder, "state"), ignore_errors=True)
     answer.update(place=store.backend.describe(), decrypted=changed)
     click.echo(f"the store at {store.backend.describe()} is plain; {_files(changed)} decrypted")
-    click.echo("on other devices, take `encryption` out of `wrappers`: `agentm config list` shows it")
+    click.echo("on the other devices, run `agentm encryption decrypt`, too")
 
 
 def _refuse_sealed_copies(encrypted: EncryptedStore) -> None:
@@ -340,14 +351,6 @@ def _refuse_sealed_copies(encrypted: EncryptedStore) -> None:
                 f"'{copy}' is a conflict copy of '{note}', which would stay encrypted without its keys",
                 hint="`agentm encryption show COPY` prints it; save what the note lacks, then remove the file",
             )
-
-
-def send_state(device: Device) -> None:
-    """What agents changed in this device's copy of plans goes into the store before that copy is given up."""
-    selected = device.store(read_only=False)
-    copy = selected.facet(DeviceCopy)
-    if copy is not None:
-        copy.push(selected)
 
 
 def _retire_keys(backend: StorageBackend, source: KeySource) -> None:

@@ -44,6 +44,7 @@ def _plain_rows(store: StorageBackend, *, is_configured: bool) -> list[DoctorRow
 
 def _keys_row(sealed: Sealed) -> DoctorRow:
     from agentm_encryption.epochs import RECOVERY, format_fingerprint
+    from agentm_encryption.journal import INIT, Journal
     from agentm_encryption.store import EncryptedStore
 
     assert isinstance(sealed, EncryptedStore)
@@ -56,6 +57,11 @@ def _keys_row(sealed: Sealed) -> DoctorRow:
         )
     if keys.oldest < keys.current.number:
         return DoctorRow("warn", _CHECK, "the change to new keys was interrupted", "run `agentm encryption rotate`")
+    work = Journal(sealed.source.folder).work
+    if work is not None:
+        message = "encrypting the store was interrupted, and notes that are not sealed are not read"
+        message = message if work == INIT else "making the store plain was interrupted"
+        return DoctorRow("fail", _CHECK, message, f"run `agentm encryption {work}` to go on")
     members = len(keys.recipients)
     return DoctorRow(
         "ok",

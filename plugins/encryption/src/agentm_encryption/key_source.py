@@ -76,7 +76,8 @@ class KeySource:
         if keys.fingerprint not in (self.pins.epochs.get(epoch), self.pins.pending.get(epoch)):
             raise IntegrityError(
                 f"the keys of the store at {self._inner.describe()} are not those that were confirmed on this device",
-                hint="somebody has replaced them: bring back the key file, or ask the other members what they see",
+                hint="ask the other members what they see: if one of them made new keys when this device did, "
+                "`agentm encryption join` takes theirs; otherwise bring back the key file: somebody replaced it",
             )
         if not self._read_only:
             self.pins.raise_oldest(keys.oldest)
@@ -94,8 +95,9 @@ class KeySource:
         if epoch < self.pins.newest:
             raise IntegrityError(
                 f"the keys of epoch {self.pins.newest} are gone from the store at {place}",
-                hint=f"bring back {file} from another device or a backup; "
-                f"`agentm checkpoint show latest --path {file}` prints the one that a checkpoint has",
+                hint="if another device made it plain, run `agentm encryption decrypt` here, too; otherwise bring "
+                f"back {file} from a device or a backup; `agentm checkpoint show latest --path {file}` prints the "
+                "one that a checkpoint has",
             )
         if epoch not in self.pins.epochs and epoch not in self.pins.pending:
             pin = format_fingerprint(self.pins.epochs.get(self.pins.newest, ""))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from agentm_encryption.epochs import (
@@ -19,20 +20,23 @@ from agentm_encryption.epochs import (
     seal_keys,
 )
 from agentm_encryption.key_source import newest_epoch
-from agentm_encryption.places import KEYS, epoch_of, key_file, retired_folder
+from agentm_encryption.places import KEYS, epoch_of, is_lost_key_file, key_file, retired_folder
 from agentm_kernel.plugin import (
     ABSENT,
     ConcurrentModificationError,
+    ConflictCopies,
     IntegrityError,
+    Locator,
     StorageError,
     StorageSelectionError,
     content_hash,
+    layout,
 )
 
 if TYPE_CHECKING:
     from agentm_encryption.epochs import Epoch
     from agentm_encryption.key_source import KeySource
-    from agentm_kernel.plugin import StorageBackend
+    from agentm_kernel.plugin import Info, StorageBackend
 
 _LONGEST_NAME = 80
 
@@ -154,6 +158,27 @@ def offered_keys(source: KeySource, backend: StorageBackend, identity: Any = Non
     if epoch < source.pins.newest:
         source.check_pinned(epoch)
     return open_keys(backend.read(key_file(epoch)), identity or source.identity.unlock(), source.store_id, epoch)
+
+
+def lost_keys(source: KeySource, backend: StorageBackend, epoch: int) -> Keys | None:
+    """The keys of an epoch that this device knows, where the store has those that another device made at that time.
+
+    They are in what a git store or a sync tool kept of the file that lost.
+    """
+    kept = [backend.read(info.locator) for info in backend.walk(Locator(layout.CONFLICTS)) if _is_lost(info, epoch)]
+    copies = backend.facet(ConflictCopies)
+    if copies is not None:
+        kept += [copies.read_copy(found.copy) for found in copies.conflict_copies(key_file(epoch))]
+    for text in kept:
+        with suppress(IntegrityError, StorageSelectionError):
+            keys = open_keys(text, source.identity.unlock(), source.store_id, epoch)
+            if keys.fingerprint == source.pins.epochs.get(epoch):
+                return keys
+    return None
+
+
+def _is_lost(info: Info, epoch: int) -> bool:
+    return is_lost_key_file(info.locator) and info.locator.parent.name == key_file(epoch).name and not info.is_dir
 
 
 def replace_keys(backend: StorageBackend, before: str, keys: Keys) -> None:

@@ -29,6 +29,11 @@ def is_kept_version(locator: Locator, key: str) -> bool:
     return locator.key.startswith((f"{layout.CONFLICTS}/{key}/", f"{layout.CONFLICTS}/long-{content_hash(key)}/"))
 
 
+def is_lost_key_file(locator: Locator) -> bool:
+    """Whether the store keeps there a key file that lost to another one: two devices made new keys at once."""
+    return locator.key.startswith(f"{layout.CONFLICTS}/{layout.KEYS}/")
+
+
 def key_file(epoch: int) -> Locator:
     return KEYS.child(f"{epoch}.age")
 

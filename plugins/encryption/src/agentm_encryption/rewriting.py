@@ -7,15 +7,25 @@ the store is mixed, and the layer refuses whatever is not as it should be; nothi
 from __future__ import annotations
 
 import time
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from agentm_encryption.envelope import Note, is_sealed, seal
+from agentm_encryption.envelope import Note, is_sealed, open_note, seal
+from agentm_encryption.places import is_kept_version
 from agentm_encryption.survey import note_locators, plain_leftovers, silent, stored_texts
-from agentm_kernel.plugin import ABSENT, AgentmError, ConcurrentModificationError, NotFoundError, content_hash
+from agentm_kernel.plugin import (
+    ABSENT,
+    AgentmError,
+    ConcurrentModificationError,
+    IntegrityError,
+    NotFoundError,
+    content_hash,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from agentm_encryption.epochs import Keys
     from agentm_encryption.store import EncryptedStore
     from agentm_encryption.survey import Progress
     from agentm_kernel.plugin import Locator, StorageBackend
@@ -58,7 +68,7 @@ def seal_all(store: EncryptedStore, hashes: Mapping[str, str], progress: Progres
         elif not is_sealed(text):
             if hashes.get(locator.key) != content_hash(text):
                 outcome.left[locator.key] = "it came or changed after `init` was begun"
-            elif not _put(store, locator, text, text, 0):
+            elif not seal_as(store, locator, text, text, 0):
                 outcome.left[locator.key] = "it is being changed"
             else:
                 outcome.changed += 1
@@ -90,8 +100,18 @@ def _reseal(store: EncryptedStore, locator: Locator, text: str, outcome: Outcome
         return
     if note.epoch < store.keys.current.number:
         outcome.changed += 1
-        if not _put(store, locator, text, note.text, note.revision):
+        if not seal_as(store, locator, text, note.text, note.revision):
             outcome.left[locator.key] = "it is being changed"
+
+
+def reseal_from(store: EncryptedStore, lost: Keys) -> None:
+    """Seal with the keys of the store what is sealed with others that this device had for the same epoch."""
+    inner = store.as_stored
+    for locator, text in stored_texts(inner, note_locators(inner)):
+        with suppress(IntegrityError):
+            note = open_note(lost, text or "", locator.key)
+            if note.epoch == lost.current.number and (note.key == locator.key or is_kept_version(locator, note.key)):
+                seal_as(store, locator, text or "", note.text, note.revision)
 
 
 def open_all(store: EncryptedStore, below: StorageBackend, progress: Progress = silent) -> Outcome:
@@ -130,7 +150,7 @@ def _write_plain(inner: StorageBackend, below: StorageBackend, locator: Locator,
     inner.delete(locator, if_match=content_hash(stored))
 
 
-def _put(store: EncryptedStore, locator: Locator, stored: str, text: str, before: int) -> bool:
+def seal_as(store: EncryptedStore, locator: Locator, stored: str, text: str, before: int) -> bool:
     """Whether a note was sealed with the current keys, as the text that it had."""
     keys = store.keys
     revision = max(before + 1, store.seen.revision(locator.key) + 1, time.time_ns() // 1_000_000)
@@ -158,7 +178,7 @@ def drop_leftovers(store: EncryptedStore) -> list[str]:
             for found, text in stored_texts(store.as_stored, [locator]):
                 if text is not None and is_sealed(text):
                     note = store.open_stored(found, text)
-                    _put(store, found, text, note.text, note.revision)
+                    seal_as(store, found, text, note.text, note.revision)
         left = plain_leftovers(place)
     return left
 

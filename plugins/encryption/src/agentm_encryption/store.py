@@ -105,7 +105,8 @@ class EncryptedStore(BackendLayer, Sealed):
         if note.epoch < self.keys.oldest:
             raise IntegrityError(
                 f"'{locator}' is sealed with keys of epoch {note.epoch}; those before {self.keys.oldest} are over",
-                hint="somebody who left may have written it; `agentm checkpoint restore` may have a good version",
+                hint="somebody who left may have written it, or a device before it heard of the new keys; `agentm "
+                f"encryption show '{locator}'` prints it, `agentm encryption accept '{locator}'` takes it",
             )
         return note
 

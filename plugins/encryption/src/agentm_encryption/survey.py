@@ -6,8 +6,17 @@ import os
 from typing import TYPE_CHECKING
 
 from agentm_encryption.envelope import ARMOR, is_sealed
-from agentm_encryption.places import is_plain
-from agentm_kernel.plugin import TEMP_PREFIX, AgentmError, ConflictCopies, InvalidContentError, Locator, NotFoundError
+from agentm_encryption.places import is_lost_key_file, is_plain
+from agentm_kernel.plugin import (
+    TEMP_PREFIX,
+    AgentmError,
+    ConflictCopies,
+    IntegrityError,
+    InvalidContentError,
+    Locator,
+    NotFoundError,
+    layout,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -36,7 +45,7 @@ def note_locators(store: StorageBackend) -> list[Locator]:
 
 
 def _is_note(info: Info) -> bool:
-    return not info.is_dir and not is_plain(info.locator)
+    return not (info.is_dir or is_plain(info.locator) or is_lost_key_file(info.locator))
 
 
 def stored_texts(
@@ -50,6 +59,16 @@ def stored_texts(
             continue
         except InvalidContentError:
             yield locator, None
+
+
+def refuse_sealed(store: StorageBackend) -> None:
+    """Raise if a note is sealed. Keys that are gone may be lost: only a store without such a note was made plain."""
+    for locator, text in stored_texts(store, note_locators(store)):
+        if text is not None and is_sealed(text):
+            raise IntegrityError(
+                f"'{locator}' is still encrypted, so the store at {store.describe()} was not made plain",
+                hint=f"bring back the files in {layout.KEYS}/, from another device, a backup or a checkpoint",
+            )
 
 
 class Survey:

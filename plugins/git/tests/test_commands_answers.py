@@ -11,6 +11,7 @@ import pytest
 from desk import Desk
 from git_servers import fill, git, serving
 
+from agentm_git.changes import Changes
 from agentm_kernel import Locator
 
 if TYPE_CHECKING:
@@ -71,10 +72,22 @@ def test_sync_answers_a_program_with_the_outcome_of_every_step(desk: Desk) -> No
     assert subjects(desk, 1) == ["first plan"]
 
 
+def test_sync_and_doctor_name_what_this_user_may_not_read(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Changes, "unread", lambda _: ["plan.md"])
+    assert desk.done("git", "sync") == "nothing to do\nunreadable for this user, and so in no commit:\n  plan.md\n"
+    assert desk.answer("git", "sync")["unread"] == ["plan.md"]
+    desk.write("plan.md", "the plan\n")
+    monkeypatch.setattr(Changes, "stage", lambda *_: [])
+    assert desk.done("git", "sync").startswith(
+        "not pulled: this user cannot read plan.md, so it cannot be committed\n"
+    )
+    assert "1 unreadable for this user, and so in no commit: plan.md" in desk.run("doctor").output
+
+
 def test_sync_names_what_is_left_out_also_where_there_is_nothing_to_do(alone: Desk) -> None:
     alone.write("x.log", "noise\n")
     alone.write(".gitignore", "*.log\n")
-    left_out = "left out because of .gitignore, or in a repository of their own:\n  x.log\n"
+    left_out = "left out because of .gitignore or of their names, or in a repository of their own:\n  x.log\n"
     assert alone.done("git", "sync") == f"nothing to do\n{left_out}"
     assert alone.answer("git", "sync").keys() & {"committed", "pulled", "pushed"} == {"committed"}
 
@@ -107,7 +120,7 @@ def test_status_lists_everything_that_waits_in_a_fixed_order(desk: Desk, origin_
         "  new.md (new)",
         "  plan (conflict 0123abcd).md (new)",
         f"origin {origin_by_path.url}: reached; nothing to push or to bring in",
-        "left out because of .gitignore, or in a repository of their own:",
+        "left out because of .gitignore or of their names, or in a repository of their own:",
         "  x.log",
         "kept versions to look at:",
         "  plan (conflict 0123abcd).md",

@@ -127,6 +127,22 @@ def test_notes_in_a_repository_of_its_own_inside_the_clone_are_reported(store):
     assert store.clone.looked.ignored() == ["projects/app/"]
 
 
+def test_what_this_user_may_not_read_is_reported(store, monkeypatch):
+    """Git passes over it: a note that `sudo agentm save` made, once."""
+    for key in ("plans/note.md", "plans/mine.md", "facts/x.md"):
+        store.write(Locator(key), "one\n")
+    access, scan = os.access, os.scandir
+
+    def scan_what_one_may(path):
+        if os.fspath(path).endswith("/facts"):
+            raise PermissionError(13, "Permission denied", path)
+        return scan(path)
+
+    monkeypatch.setattr(os, "access", lambda path, mode: not str(path).endswith("/note.md") and access(path, mode))
+    monkeypatch.setattr(os, "scandir", scan_what_one_may)
+    assert store.clone.looked.unread() == ["facts/", "plans/note.md"]
+
+
 def test_files_that_no_key_can_name_are_left_to_the_operator(store):
     os.makedirs(os.path.join(store.describe(), ".github", "workflows"))
     for name in (".github/workflows/run.yml", ".envrc", ".gitignore"):

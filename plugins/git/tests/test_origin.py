@@ -88,6 +88,9 @@ def test_what_the_origin_forbids_is_quoted_and_a_broken_line_is_not_taken_for_it
         StorageError, match="the origin refuses the push to main: \\[remote rejected\\] \\(protected\\)"
     ):
         pushed(SayingGit("error: failed to push", b"!\ta:b\t[remote rejected] (protected)\n"))
+    with pytest.raises(StorageError) as caught:
+        pushed(SayingGit("x", b"!\ta:b\t[remote rejected] (branch is currently checked out)\n"))
+    assert "`git clone --bare`" in (caught.value.hint or "")
     with pytest.raises(GitFailed):
         pushed(SayingGit("fatal: the remote end hung up"))
 
@@ -121,6 +124,11 @@ def test_what_a_fetch_brought_is_the_tip_that_is_known_then() -> None:
         ("'x' does not appear to be a git repository", "create the repository first, or check the address"),
         ("remote: Repository not found.", "create the repository first, or check the address"),
         ("fatal: repository 'https://x/' not found", "create the repository first, or check the address"),
+        (
+            "ssh: Could not resolve hostname work",
+            "check the network and the address: no alias of git's (`insteadOf`) is used",
+        ),
+        ("ssh: connect to host x port 22: Connection refused", None),
         ("The requested URL returned error: 302", None),
         ("fatal: the remote end hung up", None),
     ],

@@ -256,7 +256,7 @@ def test_what_gitignore_keeps_from_the_others_is_counted(clone):
     row = rows(clone)["git notes"]
 
     assert row.status == "warn"
-    assert row.message.startswith("2 left out because of .gitignore, or ")
+    assert row.message.startswith("2 left out because of .gitignore or ")
     assert row.message.endswith(": a.tmp.md")
 
 

@@ -92,6 +92,17 @@ class Applier:
         self._finish(new, left_out)
         return f"finished bringing in {new[:12]}, which was interrupted"
 
+    def bring_back(self, commit: str) -> list[str]:
+        """Write what the commit has and the folder has not; the paths that cannot be in the folder."""
+        folder = self._folder
+        missing = [
+            change
+            for change in self.differences(None, commit)
+            if folder.is_wanted(change.path, change.mode) and not folder.has(change.path)
+        ]
+        with folder.exclusively():
+            return self._write_all(missing, is_recovering=True)
+
     def differences(self, old: str | None, new: str) -> list[Difference]:
         fields = self._git.fields(
             "diff-tree", "-r", "-z", "--raw", "--no-renames", "--full-index", old or EMPTY_TREE, new

@@ -158,6 +158,8 @@ class GitStore(FileStore, WorkingCopy):
     def before_change(self, locator: Locator) -> None:
         if not self.is_here:
             self.pull(SyncTrigger("write"))
+        if self.settings.commit == "write" and self.clone.private.is_clone:
+            self.clone.check_ready()  # what cannot be committed is not written either
         if self.settings.sparse:
             from agentm_git.folder import is_in
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+import shlex
 import stat
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from agentm_git.applying import read_blobs
+from agentm_git.folder import is_unspelled_note
 from agentm_git.runner import GitFailed
+from agentm_kernel.plugin import StorageConflictError
 
 if TYPE_CHECKING:
     from agentm_git.folder import Folder
@@ -16,6 +19,7 @@ if TYPE_CHECKING:
 
 _STATUS = ("--porcelain", "-z", "--untracked-files=all", "--no-renames", "--ignore-submodules=all")
 _IGNORE = ".gitignore"
+_UNMERGED = "M "
 _CODES = {"add": "M ", "remove": "D "}
 
 
@@ -62,12 +66,29 @@ class Changes:
             return True
 
     def ignored(self) -> list[str]:
-        """Notes that no commit will have: a .gitignore in the folder says so, or they are in a repository of its own
-        inside the clone, which git names with a slash and does not look into.
+        """Notes that no commit will have: a .gitignore in the folder says so, or no key can spell the name, or they
+        are in a repository of its own inside the clone, which git names with a slash and does not look into.
         """
         entries = self._git.fields("status", *_STATUS, "--ignored=matching")
         paths = [entry[3:] for entry in entries if entry.startswith("!!") or entry.endswith("/")]
-        return [path for path in paths if self._folder.is_note(path.rstrip("/"))]
+        found = [path for path in paths if self._folder.is_note(path.rstrip("/"))]
+        unspelled = [path for path in (entry[3:] for entry in entries) if is_unspelled_note(path)]
+        return [*found, *(path for path in unspelled if os.path.lexists(os.path.join(self._folder.root, path)))]
+
+    def unread(self) -> list[str]:
+        """Notes, and folders with a slash, that this user may not read: git passes over them without a word."""
+        root, found = self._folder.root, list[str]()
+
+        def cannot_list(error: OSError) -> None:
+            if isinstance(error, PermissionError):
+                found.append(f"{os.path.relpath(error.filename, root)}/")
+
+        for folder, folders, files in os.walk(root, onerror=cannot_list):
+            if ".git" in folders:
+                folders.remove(".git")
+            paths = (os.path.join(folder, name) for name in files)
+            found += (os.path.relpath(path, root) for path in paths if not os.access(path, os.R_OK))
+        return sorted(path for path in found if self._is_note(path.rstrip("/")))
 
     def absent(self) -> list[str]:
         """Notes of the last commit that cannot be in the folder: too large, or spelled like another one there."""
@@ -103,6 +124,25 @@ class Changes:
                 self._folder.put_aside(path, theirs[identity])
         paths = os.fsencode("".join(f"{path}\0" for path in written))
         self._git.run("update-index", "-z", "--no-skip-worktree", "--stdin", data=paths)
+
+    def take_over(self) -> None:
+        """Begin with an index that the operator's git left: have git look at every note of it.
+
+        Git may have been told not to (`--assume-unchanged`, `core.ignoreStat`), so edits would be in no commit.
+        """
+        entries = self._git.fields("ls-files", "-v", "-z")
+        unmerged = [entry[2:] for entry in entries if entry.startswith(_UNMERGED)]
+        if unmerged:
+            name = shlex.quote(unmerged[0])
+            raise StorageConflictError(
+                f"git could not put two versions of '{unmerged[0]}' in {self._folder.root} together, as happens with "
+                "`git stash pop`",
+                hint=f"edit the file, then run `git -C {shlex.quote(self._folder.root)} add {name}`, and try again",
+            )
+        unseen = [entry[2:] for entry in entries if entry[0].islower() and self._folder.is_note(entry[2:])]
+        if unseen:
+            paths = os.fsencode("".join(f"{path}\0" for path in unseen))
+            self._git.run("update-index", "-z", "--no-assume-unchanged", "--stdin", data=paths)
 
     # -- for a commit -------------------------------------------------------------------------------------
 

@@ -94,13 +94,26 @@ class Clone:
         """Alone with branch, index and folder, after finishing what a killed process left."""
         self.private.check()
         with self.private.local() as lock, self._inherited(lock.descriptor):
-            self.public.check_ready()
-            is_foreign = self.public.adopt_index()
+            is_foreign = self._begin()
             self.private.set_head(self.public.head())
             recovered = self.applier.recover()
             if is_foreign and recovered is None:
                 self.applier.reset_index(self.public.head(), self._left_out())
             yield
+
+    def _begin(self) -> bool:
+        """See that what the operator left can be worked with; whether the index is theirs."""
+        self.public.check_ready()
+        is_foreign = self.public.adopt_index()
+        if is_foreign:
+            self.looked.take_over()
+        return is_foreign
+
+    def check_ready(self) -> None:
+        """Raise unless a step could begin."""
+        self.private.check()
+        with self.private.local() as lock, self._inherited(lock.descriptor):
+            self._begin()
 
     @contextmanager
     def _network(self, deadline: Deadline) -> Iterator[None]:
@@ -127,6 +140,14 @@ class Clone:
         split = (entry.partition("\t") for entry in entries)
         unwanted = [path for meta, _, path in split if not self.folder.is_wanted(path, meta.partition(" ")[0])]
         return [path for path in unwanted if not os.path.lexists(os.path.join(self.folder.root, path))]
+
+    def bring_back(self) -> None:
+        """Write what the last commit has and the folder has not, as after `git clone --no-checkout`."""
+        with self._local():
+            head = self.public.head()
+            if head is not None:
+                left_out = self.applier.bring_back(head)
+                self.applier.reset_index(head, {*left_out, *self._left_out()})
 
     # -- commit -------------------------------------------------------------------------------------------
 
@@ -186,7 +207,10 @@ class Clone:
             with self._local():
                 self._publish_tracking(self.settings.branch, upstream)
                 if self.looked.changes():
-                    return SyncOutcome(False, ref=self.public.head(), note=_NOT_PULLED)
+                    why = _NOT_PULLED
+                    if unread := self.looked.unread():
+                        why = f"not pulled: this user cannot read {unread[0]}, so it cannot be committed"
+                    return SyncOutcome(False, ref=self.public.head(), note=why)
                 try:
                     done = self._integrate(self.settings.branch, upstream, policy, rewritten)
                 except EditedMeanwhile as error:

@@ -114,7 +114,7 @@ def init(
 @json_option
 def sync(conflict: str | None, rewritten: str | None, message: str, as_json: bool) -> None:
     """Commit what was written, bring in what the origin has, and push."""
-    from agentm_git.condition import LEFT_OUT
+    from agentm_git.condition import LEFT_OUT, UNREAD
 
     store, git = selected_store(*_KIND)
     may_write = _may_write(store)
@@ -124,16 +124,17 @@ def sync(conflict: str | None, rewritten: str | None, message: str, as_json: boo
     else:
         done = {"pulled": git.clone.pull(conflict, rewritten)}
     ignored = git.clone.looked.ignored() if may_write else []
+    unread = git.clone.looked.unread() if may_write else []
     if as_json:
-        echo_json(
-            **{verb: _outcome(outcome) for verb, outcome in done.items()}, ignored=ignored, store=git.describe()
-        )
+        said = {verb: _outcome(outcome) for verb, outcome in done.items()}
+        echo_json(**said, ignored=ignored, unread=unread, store=git.describe())
         return
     for verb, outcome in done.items():
         _say(verb, outcome)
     if may_write and not any(outcome.changed or outcome.note for outcome in done.values()):
         click.echo("nothing to do")
     _echo_list(LEFT_OUT, ignored, "")
+    _echo_list(UNREAD, unread, "")
 
 
 @command.command("status")

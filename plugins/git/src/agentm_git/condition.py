@@ -14,8 +14,9 @@ if TYPE_CHECKING:
     from agentm_git.backend import GitStore
     from agentm_git.clone import Clone
 
-LEFT_OUT = "left out because of .gitignore, or in a repository of their own"
-ABSENT = "in the repository, and not in this folder (too large, or spelled like another one)"
+LEFT_OUT = "left out because of .gitignore or of their names, or in a repository of their own"
+UNREAD = "unreadable for this user, and so in no commit"
+ABSENT = "in the repository, and not in this folder (too large, spelled like another one, or `git sparse-checkout`)"
 _MARK = " (conflict "
 
 

@@ -34,7 +34,7 @@ def agentm_doctor_checks(context: HookContext) -> list[DoctorRow] | None:
 
 def _clone(clone: Clone) -> DoctorRow:
     try:
-        clone.public.check_ready()
+        clone.check_ready()
     except AgentmError as error:
         return DoctorRow("fail", "git clone", error.message, error.hint)
     if os.path.exists(clone.private.journal):
@@ -67,15 +67,23 @@ def _origin(clone: Clone) -> list[DoctorRow]:
 
 
 def _ignored(clone: Clone) -> list[DoctorRow]:
-    from agentm_git.condition import ABSENT, LEFT_OUT
+    from agentm_git.condition import ABSENT, LEFT_OUT, UNREAD
 
     rows, ignored, absent = list[DoctorRow](), clone.looked.ignored(), clone.looked.absent()
+    if unread := clone.looked.unread():
+        hint = "make them this user's, with `chown`; until then the notes of others may not come in, either"
+        rows.append(DoctorRow("fail", "git notes", f"{len(unread)} {UNREAD}: {unread[0]}", hint))
     if absent:
-        hint = "give it another name, or make it shorter, on a device that has it"
+        hint = (
+            "give it another name, or make it shorter, on a device that has it; or run `git sparse-checkout disable`"
+        )
         rows.append(DoctorRow("warn", "git notes", f"{len(absent)} {ABSENT}: {absent[0]}", hint))
     if not ignored:
         return rows
-    hint = "nobody else gets them; if that is not meant, change .gitignore, or take the inner repository's .git away"
+    hint = (
+        "nobody else gets them; if that is not meant, change .gitignore, give them names that any system can have "
+        "(without ? and :, say), or take the inner repository's .git away"
+    )
     return [*rows, DoctorRow("warn", "git notes", f"{len(ignored)} {LEFT_OUT}: {ignored[0]}", hint)]
 
 

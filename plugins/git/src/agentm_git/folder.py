@@ -135,6 +135,12 @@ def locator_of(path: str) -> Locator | None:
     return locator if locator.key == path else None
 
 
+def is_unspelled_note(path: str) -> bool:
+    """Whether a person would take it for a note, and no key reaches it because of its name."""
+    hidden = any(part.startswith(".") for part in path.split("/"))
+    return path.endswith(".md") and not hidden and locator_of(path) is None
+
+
 def is_in(sparse: Iterable[str], path: str) -> bool:
     """Whether only these parts include the path. What agentm itself keeps in `_meta/` always is."""
     parts = tuple(sparse)

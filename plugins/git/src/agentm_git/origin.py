@@ -41,6 +41,8 @@ _REFUSED = (
     "permission denied",
     "access denied",
 )
+_NO_SUCH_HOST = "could not resolve host"
+_CHECKED_OUT = "branch is currently checked out"
 _NOT_THERE = ("does not appear to be a git repository", "repository not found", "' not found")
 
 
@@ -98,6 +100,11 @@ class Origin:
         note_fetch(self._git, self._private, branch, before, now)
         return now
 
+    def branches(self, deadline: Deadline) -> list[str]:
+        """The names of all branches that the origin has. Nothing here is changed by asking, so no lock is needed."""
+        answer = self._run("ls-remote", "--quiet", "--heads", self._settings.remote, deadline=deadline)
+        return [line.partition("refs/heads/")[2] for line in answer.decode(errors="replace").splitlines()]
+
     def push(self, commit: str, branch: str, deadline: Deadline) -> str | None:
         """Send a commit; `None` if it was taken, or why not, if bringing in what is there may help.
 
@@ -118,10 +125,10 @@ class Origin:
                 return one_line(_about_lock(error.said) or why or error.message)
             if not why:
                 raise
-            raise StorageError(
-                f"the origin refuses the push to {branch}: {one_line(why)}",
-                hint="it may protect the branch: try branch_policy per-conversation with a pull request",
-            ) from error
+            hint = "it may protect the branch: try branch_policy per-conversation with a pull request"
+            if _CHECKED_OUT in said:
+                hint = "somebody works in that repository: make a bare one of it (`git clone --bare`) and use that"
+            raise StorageError(f"the origin refuses the push to {branch}: {one_line(why)}", hint=hint) from error
         self._private.set_ref(tracking(branch), commit)
         return None
 
@@ -138,6 +145,8 @@ class Origin:
                 error.hint = "check the token or the key, and its rights on the repository"
             elif any(sign in error.said.lower() for sign in _NOT_THERE):
                 error.hint = "create the repository first, or check the address"
+            elif _NO_SUCH_HOST in error.said.lower():  # an alias of `url.<base>.insteadOf`, perhaps
+                error.hint = "check the network and the address: no alias of git's (`insteadOf`) is used"
             elif way.secrets and _REDIRECTS in error.said:
                 error.hint = "the origin has moved: use its new address; a token is not carried to another one"
             raise

@@ -54,11 +54,11 @@ class PrivateDir:
     def check(self) -> None:
         """Raise unless there is a clone that agentm can work with; see that the private part is right."""
         if not self.is_clone:
-            what = "a work tree of another repository" if os.path.isfile(self.public) else "not a git repository"
+            self.check_own()
             import shlex
 
             raise StorageSelectionError(
-                f"{self.root} is {what}",
+                f"{self.root} is not a git repository",
                 hint=f"run `agentm git init {shlex.quote(self.root)}`, with the address of the origin if any",
             )
         self._check_format()
@@ -69,6 +69,14 @@ class PrivateDir:
             self._restore(os.path.join(self.path, name), content)
         if not os.path.exists(os.path.join(self.path, "HEAD")):
             self.set_head(None)
+
+    def check_own(self) -> None:
+        """Raise if the folder shares another one's repository: a work tree, or a submodule."""
+        if os.path.isfile(self.public):
+            raise StorageSelectionError(
+                f"{self.root} is a work tree of another repository, or a submodule",
+                hint="make a clone of its own: `agentm git init PATH URL`, with another folder",
+            )
 
     def set_head(self, commit: str | None) -> None:
         """Let git take `commit` for what the folder is compared with."""

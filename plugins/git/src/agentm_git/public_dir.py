@@ -8,6 +8,7 @@ also be another process in every commit: 1.5 times `git add` and `git commit` in
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shlex
 import shutil
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 _ID_LENGTH = 40
 _PATIENCE = 2.0
+_PART = "sharedindex."
 _UNFINISHED = {
     "MERGE_HEAD": "merge",
     "rebase-merge": "rebase",
@@ -89,8 +91,20 @@ class PublicDir:
             now = head.removeprefix("ref: refs/heads/")
             raise StorageConflictError(
                 f"the clone {self._place.root} is on {now}, and the notes are kept on {self._branch}",
-                hint=f"run `{where} switch {self._branch}`, or set plugins.git.branch",
+                hint=f"{self._way_back(now, where)}, or set plugins.git.branch",
             )
+
+    def _way_back(self, now: str, where: str) -> str:
+        if self.head() is not None:
+            return f"run `{where} switch {self._branch}`"
+        # That would make the branch anew, of what the origin has, without what waits here.
+        if _is_id(now):
+            return f"run `{where} switch -c {self._branch}`"
+        if self.ref(f"refs/remotes/origin/{now}") is None:
+            return f"run `{where} branch -m {shlex.quote(now)} {self._branch}`"
+        return (
+            f"run `agentm git init {shlex.quote(self._place.root)} --branch {shlex.quote(now)}` to keep them on that"
+        )
 
     # -- publishing ---------------------------------------------------------------------------------------
 
@@ -127,8 +141,21 @@ class PublicDir:
             return os.path.exists(ours)  # of a first commit that was cut off: what it put there is in no commit
         temp = f"{ours}.new"
         shutil.copyfile(theirs, temp)
+        self._share_parts()
         os.replace(temp, ours)
         return True
+
+    def _share_parts(self) -> None:
+        """Have what `core.splitIndex` takes out of the index where our git looks for it. Git never changes a part."""
+        theirs, ours = (
+            {name for name in os.listdir(folder) if name.startswith(_PART)}
+            for folder in (self._place.public, self._place.path)
+        )
+        for name in ours - theirs:
+            _unlink(os.path.join(self._place.path, name))
+        for name in theirs - ours:
+            with contextlib.suppress(FileNotFoundError):  # replaced by another one meanwhile
+                _second_name(self._path(name), os.path.join(self._place.path, name))
 
     def publish_index(self) -> None:
         """Let the clone's index be ours. While the operator's git holds it, this waits for our next step."""

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from agentm_git.backend import GitStore
+from agentm_git.private_dir import PrivateDir
 from agentm_git.runner import Git, make_repository
 from agentm_git.settings import PROTOCOL, Settings
 from agentm_kernel.plugin import (
@@ -120,6 +121,7 @@ def set_up(
     device = Device.now(environ)
     place = place_of(path, environ=environ)
     _check_parent(place)
+    PrivateDir(place).check_own()
     is_clone = os.path.isdir(os.path.join(place, ".git"))
     url = url or (known_origin(place, device.environ) if is_clone else "")
     store = GitStore.create(
@@ -130,7 +132,9 @@ def set_up(
         _check_empty(place)
     make_clone(place, store.settings, device.environ)
     if url:
-        fill(store, place, is_new=not is_clone)
+        fill(store, place, is_new=not is_clone, is_branch_named=bool((options or {}).get("branch")))
+    if is_clone and not is_marked:  # else what git has never checked out would be deleted for everybody
+        store.clone.bring_back()
     was_there = check_store(device, store, PROTOCOL) is not None
     if not was_there and not adopt and store.list(Locator()):
         raise StorageSelectionError(
@@ -150,16 +154,35 @@ def set_up(
     return SetUp(place, adopt_store(device, store, PROTOCOL), was_there, url, outer)
 
 
-def fill(store: GitStore, place: str, *, is_new: bool) -> None:
+def fill(store: GitStore, place: str, *, is_new: bool, is_branch_named: bool = True) -> None:
     """Bring in what the origin has. A new clone of an origin that cannot be had is not left lying about."""
     try:
         store.pull(SyncTrigger("manual"))
+        if not is_branch_named and store.clone.public.head() is None:
+            _check_branches(store, place)
     except AgentmError:
         if is_new and store.clone.public.head() is None:
             shutil.rmtree(os.path.join(place, ".git"), ignore_errors=True)
             with contextlib.suppress(OSError):
                 os.rmdir(place)  # unless the operator has something in it
         raise
+
+
+def _check_branches(store: GitStore, place: str) -> None:
+    """Raise if the origin has other branches and not the usual one: its notes may be on one of them."""
+    from agentm_git.branches import PREFIX
+    from agentm_git.origin import Deadline
+
+    wanted = store.settings.branch
+    found = store.clone.origin.branches(Deadline(store.settings.deadline))
+    there = [branch for branch in found if not branch.startswith(f"{PREFIX}/")]  # those wait to be merged into it
+    if there and wanted not in there:
+        words = shlex.join([place, store.settings.remote])
+        raise StorageSelectionError(
+            f"the origin has no branch {wanted}, and has {', '.join(there[:3])}",
+            hint=f"run `agentm git init {words} --branch {shlex.quote(there[0])}` to join the notes on that one; "
+            f"`--branch {wanted}` begins a store beside it",
+        )
 
 
 def place_of(path: str, *, environ: Mapping[str, str] | None = None) -> str:

@@ -33,7 +33,15 @@ def told(tmp_path: Path, **fields: Any) -> dict[str, Any]:
     bound = fields.pop("bound", lambda _cwd: "team")
     made = SimpleNamespace(state_dir=str(tmp_path), config=config, bound_store=bound)
     call = SimpleNamespace(
-        **{"text": "a text", "event": "prompt", "cwd": "/w", "payload": payload, "device": made, **fields}
+        **{
+            "text": "a text",
+            "event": "prompt",
+            "cwd": "/w",
+            "payload": payload,
+            "device": made,
+            "time_left": 0,
+            **fields,
+        }
     )
     ledger.note_delivery(claude_code.ADAPTER, call)  # type: ignore[arg-type]
     return dict(json.loads(Path(ledger.ledger_path(str(tmp_path), "claude-code")).read_text().splitlines()[-1]))
@@ -51,6 +59,7 @@ def test_the_line_of_an_answer_says_everything_but_the_text(tmp_path: Path) -> N
         "event": "prompt",
         "length": len(text),
         "notes": ["facts/a.md"],
+        "marks": [],
         "store": "",
         "cwd": "/w",
         "transcript": str(tmp_path / "t.jsonl"),
@@ -123,7 +132,7 @@ def test_for_a_day_it_is_not_known_yet_whether_a_text_arrived(
 
 
 def test_odd_lines_and_an_odd_record_of_what_arrived_are_passed_over(tmp_path: Path) -> None:
-    written(tmp_path, "claude-code", {"odd": 1}, {"notes": None}, {"time": "x"}, {"session": "mine"})
+    written(tmp_path, "claude-code", {"size": None}, {"notes": None}, {"time": "x"}, {"session": "mine"})
     ledger.append(str(tmp_path), "claude-code", "[1]\n{\n")
     Path(tmp_path / "deliveries" / "claude-code.settled.json").write_text("[]")
     assert [one.session for one in settling.deliveries(device(tmp_path), "claude-code")] == ["mine"]

@@ -9,7 +9,7 @@ import time
 import pytest
 
 from agentm_hosts import ledger
-from agentm_hosts.ledger import given_keys, keys_in
+from agentm_hosts.ledger import given_notes, keys_in
 from agentm_hosts.receipt import found_in, is_whole, receipt_of, stamped
 from agentm_kernel.cli.command_table import HOOK_EVENTS
 
@@ -234,7 +234,7 @@ def test_keys_with_odd_characters_are_remembered(laptop):
     line = {"session": "s1", "event": "prompt", "notes": ["projects/ä/b, c"], "length": 1}
     (laptop.state / "deliveries" / "x.jsonl").write_text(json.dumps(line) + "\n")
 
-    assert given_keys(str(laptop.state), "x", "s1") == ("projects/ä/b, c",)
+    assert tuple(given_notes(str(laptop.state), "x", "s1")) == ("projects/ä/b, c",)
 
 
 # ------------------------------------------------------------------------------------------------ compaction, end
@@ -351,4 +351,15 @@ def test_a_store_that_cannot_be_had_is_said_and_the_agent_goes_on(laptop, host):
     laptop.must("config", "set", "storage.backend", "vault-of-nobody")
 
     assert "Project state is not available" in laptop.hook("session-start", host)
+    assert laptop.hook("prompt", host, prompt="What now?") == ""
+
+
+@pytest.mark.parametrize("host", ["claude-code", "cursor"])
+def test_a_configuration_that_cannot_be_read_is_said_in_plain_words_and_the_agent_goes_on(laptop, host):
+    file = laptop.home / ".config" / "agentm" / ".agentm-config.json"
+    file.parent.mkdir(parents=True)
+    file.write_text("{bad")
+
+    (line,) = laptop.hook("session-start", host).splitlines()
+    assert line.startswith(f"[agentm] Project state is not available: the configuration {file} is not valid")
     assert laptop.hook("prompt", host, prompt="What now?") == ""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import stat
+import tempfile
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -153,6 +154,36 @@ def test_a_connection_that_fails_leaves_the_receipt_of_before(
         carry_out(plan, place)
     assert read_receipt(receipt_path(place.state_dir, "x", str(file))) == before
     assert (before is None) is not was_connected
+
+
+@pytest.mark.parametrize(("call", "word"), [("mkstemp", "written"), ("replace", "written"), ("unlink", "removed")])
+def test_a_file_that_cannot_be_written_is_refused_and_what_was_done_before_it_is_said(
+    place: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: str, word: str
+) -> None:
+    first, second = tmp_path / "first.json", tmp_path / "second.json"
+    plans = [
+        plan_connection(Change(str(file), "json", (HOOK,)), place, "x", replace=False) for file in (first, second)
+    ]
+    if word == "removed":
+        connecting.carry_out_all(place, "x", plans)
+        plans = sorted(connecting.undoing_plans(place, "x"), key=lambda plan: plan.path)
+    real = {"mkstemp": tempfile.mkstemp, "replace": os.replace, "unlink": os.unlink}[call]
+
+    def refuse(*given: Any, **named: Any) -> Any:
+        is_second = named.get("dir") == str(tmp_path) and first.exists()
+        if not is_second and str(second) not in given:
+            return real(*given, **named)  # type: ignore[operator]
+        raise PermissionError(1, "Operation not permitted")
+
+    monkeypatch.setattr(tempfile if call == "mkstemp" else os, call, refuse)
+    with pytest.raises(SettingsError) as refused:
+        connecting.carry_out_all(place, "x", plans)
+    assert refused.value.message == f"{second} cannot be {word}: Operation not permitted"
+    assert refused.value.hint is not None
+    assert refused.value.hint.startswith("nothing was changed in it")
+    assert refused.value.hint.endswith(f"; before it, {first} was changed: run this again")
+    assert first.exists() is (word == "written")
+    assert second.exists() is (word == "removed")
 
 
 @pytest.mark.parametrize("before", ["{}", None])

@@ -203,3 +203,14 @@ def test_the_log_shows_what_was_told(laptop):
     assert [line["session"] for line in json.loads(laptop.must("log", "--json", "--session", "s1"))["lines"]] == [
         "s1"
     ]
+
+
+def test_a_log_that_cannot_be_read_is_not_one_of_nothing(laptop):
+    ledger = laptop.state / "deliveries" / "claude-code.jsonl"
+    ledger.mkdir(parents=True)
+
+    done = laptop.run("log")
+
+    assert (done.returncode, done.stdout) == (1, "")
+    assert f"error: cannot read {ledger}, where it is written down what agents were told: " in done.stderr
+    assert "hint: check who owns it" in done.stderr

@@ -28,7 +28,7 @@ from agentm_hosts.connecting import (
 )
 from agentm_hosts.files.json_edit import remove
 from agentm_hosts.files.receipts import receipt_path
-from agentm_hosts.ledger import append, await_session, given_keys
+from agentm_hosts.ledger import append, await_session, given_notes
 from agentm_hosts.place import Place
 from agentm_hosts.settling import Delivery, _held
 from agentm_kernel.plugin import AgentmError
@@ -282,4 +282,4 @@ def test_the_end_of_a_long_ledger_is_what_is_known_of_a_session(tmp_path: Path) 
             json.dumps({"session": f"other-{number}", "event": "prompt", "cwd": "x" * 1_000}) + "\n",
         )
     append(str(tmp_path), "x", '{"session": "s1", "event": "prompt", "notes": ["a.md"]}\n')
-    assert given_keys(str(tmp_path), "x", "s1") == ("a.md",)
+    assert tuple(given_notes(str(tmp_path), "x", "s1")) == ("a.md",)

@@ -20,7 +20,7 @@ from agentm_hosts.check.run import CheckResult, check_host
 from agentm_hosts.check.scratch import RUNNERS, Runner, Scratch, run, runner_of
 from agentm_hosts.commands import setup
 from agentm_hosts.doctor import problems_of
-from agentm_hosts.ledger import append, await_session, given_keys, keys_in, was_said
+from agentm_hosts.ledger import append, await_session, given_notes, keys_in, was_said
 from agentm_hosts.page import _latest, _session, _told
 from agentm_hosts.place import Place
 from agentm_hosts.report import HostReport, spoken_time
@@ -99,11 +99,10 @@ def test_a_host_that_cannot_be_asked_is_said_to_be() -> None:
 
 @pytest.mark.parametrize(("fields", "is_said"), [({}, False), ({"cut": 1}, True), ({"dropped": 1}, True)])
 def test_what_does_not_arrive_is_a_problem_beside_what_is_left_to_the_user(
-    fields: dict[str, int], is_said: bool, tmp_path: Path
+    fields: dict[str, int], is_said: bool
 ) -> None:
-    device = SimpleNamespace(state_dir=str(tmp_path))
     said = ["not everything arrives: `agentm log --host claude-code` shows what"] * is_said
-    assert problems_of(device, claude_code.ADAPTER, reported(**fields)) == [*said, "trust us"]
+    assert problems_of(claude_code.ADAPTER, reported(**fields)) == [*said, "trust us"]
 
 
 def test_setup_offers_what_importers_find_and_passes_over_those_that_cannot_look(
@@ -256,9 +255,7 @@ def test_the_page_shows_connected_hosts_or_how_to_connect_one(monkeypatch: pytes
     )
     monkeypatch.setattr("agentm_hosts.report.report_of", report_of)
     problems = {"gemini": ["trust us"]}
-    monkeypatch.setattr(
-        "agentm_hosts.doctor.problems_of", lambda device, adapter, found: problems.get(adapter.name, [])
-    )
+    monkeypatch.setattr("agentm_hosts.doctor.problems_of", lambda adapter, found: problems.get(adapter.name, []))
     device = SimpleNamespace(state_dir="")
     ((nobody,),) = ([block["rows"][0] for block in _told(device, {})],)
     assert (nobody["status"], nobody["label"]) == ("info", "No agent is connected")
@@ -311,7 +308,7 @@ def line(session: str, event: str, *notes: str, length: int = 1) -> str:
 
 def test_a_session_is_known_to_have_what_it_was_given_since_it_began(tmp_path: Path) -> None:
     state = str(tmp_path)
-    assert given_keys(state, "x", "s1") == ()
+    assert tuple(given_notes(state, "x", "s1")) == ()
     for text in (
         line("s1", "session-start", "old.md"),
         line("s1", "session-start", "a.md", "b.md"),
@@ -320,11 +317,11 @@ def test_a_session_is_known_to_have_what_it_was_given_since_it_began(tmp_path: P
         line("", "prompt", "nobody.md"),
     ):
         append(state, "x", text)
-    assert given_keys(state, "x", "s1") == ("a.md", "b.md", "c é.md")
-    assert given_keys(state, "x", "") == ()
+    assert tuple(given_notes(state, "x", "s1")) == ("a.md", "b.md", "c é.md")
+    assert tuple(given_notes(state, "x", "")) == ()
     append(state, "x", line("s1", "post-compact", "d.md"))
-    assert given_keys(state, "x", "s1") == ("d.md",)
-    assert given_keys(state, "y", "s1") == ()
+    assert tuple(given_notes(state, "x", "s1")) == ("d.md",)
+    assert tuple(given_notes(state, "y", "s1")) == ()
 
 
 def test_a_session_that_was_answered_is_not_reminded_again(tmp_path: Path) -> None:
@@ -389,10 +386,10 @@ def test_without_a_provider_that_answers_the_notes_with_half_of_the_words_do(mon
         return "\n".join(found)
 
     monkeypatch.setattr("agentm_kernel.recall_here", recall_here)
-    monkeypatch.setattr(prompts, "given_keys", lambda state, host, session: ("known.md",))
+    monkeypatch.setattr(prompts, "given_notes", lambda state, host, session: {"known.md": ""})
     config: dict[str, Any] = {}
     device = SimpleNamespace(config=config, state_dir="")
-    call: Any = SimpleNamespace(device=device, cwd="/w", host="x", recall=lambda *given: None)
+    call: Any = SimpleNamespace(device=device, cwd="/w", host="x", recall=lambda *given: None, time_left=0)
 
     def answered(prompt: str, tokens: int = 600) -> list[str]:
         text = prompts.answers(call, "s1", prompt, tokens)

@@ -9,15 +9,24 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from agentm_hosts.adapter import HostAdapter, mcp_mark
-from agentm_hosts.files.connections import carry_out, plan_connection, plan_disconnection
-from agentm_hosts.files.reading import read_settings
+from agentm_hosts.files.connections import carry_out, lacking, plan_connection, plan_disconnection, unrecorded
+from agentm_hosts.files.reading import SettingsError, read_settings
 from agentm_hosts.files.receipts import receipts
 from agentm_hosts.files.recognition import GROUPED, command_of, handlers_of
 from agentm_hosts.place import Place
-from agentm_kernel.plugin import AgentmError, PluginError, atomic_write, find_project_root, load_plugin
+from agentm_kernel.plugin import (
+    AgentmError,
+    Call,
+    PluginError,
+    atomic_write,
+    current_directory,
+    find_project_root,
+    load_plugin,
+)
 
 if TYPE_CHECKING:
     from agentm_hosts.files.connections import Plan
+    from agentm_hosts.files.receipts import Receipt
     from agentm_kernel.plugin import Device
 
 _ALL_HOSTS = "`agentm hosts list` shows all of them"
@@ -98,10 +107,66 @@ def undoing_plans(place: Place, host: str) -> list[Plan]:
     ]
 
 
+def unrecorded_receipts(adapter: HostAdapter, place: Place) -> list[Receipt]:
+    """For each file of the place that starts us and that this device has no record of, what stands in for it."""
+    found = []
+    try:
+        with Call(f"adapter '{adapter.name}'", "saying what it changes"):
+            changes = list(adapter.changes(replace(place, with_hooks=True, with_mcp=True)))
+    except AgentmError:
+        return []  # said where it is connected
+    for change in changes:
+        try:
+            found.append(unrecorded(change, place, adapter.name))
+        except SettingsError:
+            continue  # not a file that we would have written
+    return [receipt for receipt in found if receipt is not None]
+
+
+def disconnecting_plans(adapter: HostAdapter, place: Place) -> list[Plan]:
+    """What disconnecting would do, also to files that start us and that this device has no record of."""
+    found = unrecorded_receipts(adapter, place)
+    return [*undoing_plans(place, adapter.name), *map(plan_disconnection, found)]
+
+
+def what_is_lost(device: Device, adapter: HostAdapter) -> list[str]:
+    """Why a host that was connected does not start us, or starts us and nobody knows: with what to run."""
+    again = f"run `agentm connect {adapter.name}"
+    found: list[str] = []
+    is_known, here = False, find_project_root(current_directory())
+    for _, receipt in receipts(device.state_dir, adapter.name):
+        if receipt.scope == "user" or is_below(receipt.path, here):
+            is_known = True
+            scope = "` again" if receipt.scope == "user" else " --scope project` again"
+            if lost := lacking(receipt):
+                found.append(f"{lost}: {again}{scope}")
+            elif os.path.isabs(receipt.program) and not os.access(receipt.program, os.X_OK):
+                found.append(f"it starts {receipt.program}, which is not there: {again}{scope}")
+    if is_known:
+        return list(dict.fromkeys(found))
+    for root in (None, here):
+        place = Place(device.home, device.environ, "agentm", device.state_dir, project=root)
+        option = "" if root is None else " --scope project"
+        found += [
+            f"{receipt.path} starts agentm, which this device has no record of: {again}{option}`, or "
+            f"`agentm disconnect {adapter.name}{option}`"
+            for receipt in unrecorded_receipts(adapter, place)
+            if root is None or os.path.realpath(root) != os.path.realpath(place.home)
+        ]
+    return found
+
+
 def carry_out_all(place: Place, host: str, plans: list[Plan]) -> None:
     """Do it. The mark says to hooks whether our tools are there."""
+    done: list[str] = []
     for plan in plans:
-        carry_out(plan, place)
+        try:
+            carry_out(plan, place)
+        except SettingsError as error:
+            if done:
+                error.hint = f"{error.hint}; before it, {', '.join(done)} was changed: run this again"
+            raise
+        done += [plan.path] if plan.is_change else []
     if place.project is not None:
         return
     mark = mcp_mark(place.state_dir, host)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from agentm_kernel.plugin import DoctorRow, hookimpl
+from agentm_kernel.plugin import DoctorRow, StorageIOError, hookimpl
 
 if TYPE_CHECKING:
     from agentm_hosts.adapter import HostAdapter
@@ -20,37 +20,37 @@ _PATIENCE = 0.8
 @hookimpl
 def agentm_doctor_checks(context: HookContext) -> list[DoctorRow]:
     """One row for each host that is connected, and one for each step that is left to the user."""
-    from agentm_hosts.connecting import adapters, connected_scopes
+    from agentm_hosts.connecting import adapters, connected_scopes, what_is_lost
 
     device = context.device
     found = adapters(device)
     connected = [adapter for adapter in found if connected_scopes(device.state_dir, adapter.name)]
-    if not connected:
-        return _offer(device, found)
-    return [row for adapter in connected for row in _rows(device, adapter)]
+    rows = [row for adapter in connected for row in _rows(device, adapter)]
+    unknown = [
+        DoctorRow("warn", "hosts", f"{adapter.title}: {problem}")
+        for adapter in found
+        if adapter not in connected
+        for problem in what_is_lost(device, adapter)
+    ]
+    return [*rows, *unknown] or _offer(device, found)
 
 
 def _rows(device: Device, adapter: HostAdapter) -> list[DoctorRow]:
     from agentm_hosts.report import report_of
 
-    found = report_of(device, adapter, patience=_PATIENCE)
+    try:
+        found = report_of(device, adapter, patience=_PATIENCE)
+    except StorageIOError as error:
+        return [DoctorRow("warn", "hosts", f"{adapter.title}: {error.message}", error.hint)]
     first = DoctorRow("ok", "hosts", f"{adapter.title}: {found.deliveries}", "; ".join(found.advice) or None)
-    problems = problems_of(device, adapter, found)
+    problems = problems_of(adapter, found)
     return [first, *(DoctorRow("warn", "hosts", f"{adapter.title}: {problem}") for problem in problems)]
 
 
-def problems_of(device: Device, adapter: HostAdapter, found: HostReport) -> list[str]:
+def problems_of(adapter: HostAdapter, found: HostReport) -> list[str]:
     """What keeps a connected host from being told everything."""
-    from agentm_hosts.files.receipts import receipts
-
-    problems = [
-        f"{receipt.path} is gone: run `agentm connect {adapter.name}` again"
-        for _, receipt in receipts(device.state_dir, adapter.name)
-        if not os.path.exists(receipt.path)
-    ]
-    if found.dropped or found.cut:
-        problems.append(f"not everything arrives: `agentm log --host {adapter.name}` shows what")
-    return [*problems, *found.open_steps]
+    said = f"not everything arrives: `agentm log --host {adapter.name}` shows what"
+    return [*([said] if found.dropped or found.cut else []), *found.open_steps]
 
 
 def _offer(device: Device, found: list[HostAdapter]) -> list[DoctorRow]:

@@ -38,18 +38,21 @@ def note_delivery(adapter: HostAdapter, call: HookCall) -> None:
     """Append the line of an answer that has just gone out. What said nothing is written down too, where a session or
     a turn begins: then it is known that the hook ran.
     """
+    from agentm_hosts.marks import marks_of
     from agentm_kernel.plugin import current_directory
 
     text = call.text if adapter.passes_on(call.event) else ""
     transcript = adapter.transcript(call.payload)[:_LONGEST_FIELD]
+    receipt, keys = _receipt(call, text), keys_in(text)
     fields = {
         "time": f"{time.time():.3f}",
         "session": quoted(adapter.session(call.payload)[:_LONGEST_FIELD]),
         "agent": quoted(str(call.payload.get("agent_id") or "")[:_LONGEST_FIELD]),
         "event": quoted(call.event),
-        "receipt": quoted(_receipt(call, text)),
+        "receipt": quoted(receipt),
         "length": str(len(text)),
-        "notes": f"[{', '.join(quoted(key) for key in keys_in(text))}]",
+        "notes": f"[{', '.join(map(quoted, keys))}]",
+        "marks": f"[{', '.join(map(quoted, marks_of(call, keys)))}]",
         "store": quoted(_store(call)),
         "cwd": quoted((call.cwd or current_directory())[:_LONGEST_FIELD]),
         "transcript": quoted(transcript),
@@ -98,17 +101,23 @@ def _open(path: str) -> int:
     return os.open(path, flags, 0o600)
 
 
-def given_keys(state_dir: str, host: str, session: str) -> tuple[str, ...]:
-    """The keys of the notes that a session has been given since its start or its last compaction."""
-    if not session:
-        return ()
-    found: list[str] = []
-    for line in _last_lines(ledger_path(state_dir, host), session):
+def given_notes(state_dir: str, host: str, session: str) -> dict[str, str]:
+    """The keys of the notes that a session has been given since its start or its last compaction, each with its mark
+    of that time, if there is one.
+    """
+    found: dict[str, str] = {}
+    for line in _last_lines(ledger_path(state_dir, host), session) if session else ():
         if any(start in line for start in _STARTS):
-            found = []
-        listed = line.partition('"notes": ["')[2].partition('"]')[0]
-        found += [_unescaped(key) for key in listed.split('", "') if key]  # a key has no quotes inside
-    return tuple(dict.fromkeys(found))
+            found = {}
+        keys = [_unescaped(key) for key in _listed(line, "notes") if key]
+        marks = _listed(line, "marks")
+        found |= dict(zip(keys, marks if len(marks) == len(keys) else [""] * len(keys), strict=True))
+    return found
+
+
+def _listed(line: str, field: str) -> list[str]:
+    """What a list of a line holds: no key and no mark has quotes inside."""
+    return line.partition(f'"{field}": ["')[2].partition('"]')[0].split('", "')
 
 
 def await_session(state_dir: str, host: str, session: str, seconds: float) -> None:

@@ -78,7 +78,7 @@ def _host(device: Device, adapter: HostAdapter) -> Mapping[str, Any]:
     from agentm_hosts.report import report_of
 
     found = report_of(device, adapter, patience=0)
-    problem = next(iter(problems_of(device, adapter, found)), None)
+    problem = next(iter(problems_of(adapter, found)), None)
     status = "warn" if problem else "ok" if found.told else "info"
     return {
         "status": status,

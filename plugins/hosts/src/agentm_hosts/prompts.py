@@ -6,7 +6,8 @@ notes that match, and those count that hold enough of the prompt's own words.
 
 from __future__ import annotations
 
-from agentm_hosts.ledger import given_keys, keys_in
+from agentm_hosts.ledger import given_notes, keys_in
+from agentm_hosts.marks import unchanged
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,10 +31,10 @@ _COMMON = frozenset(_COMMON_TEXT.split())
 
 
 def answers(call: HookCall, session: str, prompt: str, tokens: int) -> str:
-    """The notes for a prompt, without those that the session has already."""
+    """The notes for a prompt, without those that the session has already as they are."""
     if not prompt.strip() or call.device.config.get("plugins.hosts.prompt") is False:
         return ""
-    known = given_keys(call.device.state_dir, call.host, session)
+    known = unchanged(call, given_notes(call.device.state_dir, call.host, session))
     text = call.recall(prompt, tokens, known)
     if text is not None:
         return text.rstrip()

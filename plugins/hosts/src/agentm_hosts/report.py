@@ -7,7 +7,13 @@ from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from agentm_hosts.connecting import adapters, connected_place, connected_scopes, hooks_of_the_project
+from agentm_hosts.connecting import (
+    adapters,
+    connected_place,
+    connected_scopes,
+    hooks_of_the_project,
+    what_is_lost,
+)
 from agentm_hosts.place import PATIENCE
 from agentm_hosts.settling import CUT, DELIVERED, DROPPED, settle
 from agentm_kernel.plugin import AgentmError, Call
@@ -86,7 +92,7 @@ def report_of(device: Device, adapter: HostAdapter, *, patience: float = PATIENC
         _count(told, DROPPED),
         len(said) - len(told),
         max((line.time for line in said), default=None),
-        tuple(_open_steps(device, adapter, scopes, lines, place)),
+        (*what_is_lost(device, adapter), *_open_steps(device, adapter, scopes, lines, place)),
         tuple((*adapter.advice(place), *hooks_of_the_project(adapter, place)) if scopes else ()),
     )
 

@@ -7,6 +7,7 @@ open, and "dropped" is said only of a session that has ended and whose transcrip
 from __future__ import annotations
 
 import json
+import math
 import os
 import stat
 import time
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from agentm_hosts.ledger import deliveries_folder, ledger_path
 from agentm_hosts.receipt import found_in, is_whole
-from agentm_kernel.plugin import atomic_write, layout
+from agentm_kernel.plugin import StorageIOError, atomic_write, layout
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -64,20 +65,32 @@ class Delivery:
         return f"{self.time:.3f} {self.receipt}"
 
 
+_WRITTEN: dict[str, type | tuple[type, ...]] = {
+    **dict.fromkeys(("session", "agent", "event", "receipt", "cwd", "transcript", "store"), str),
+    **dict.fromkeys(("length", "size"), int),
+    "time": (int, float),
+    "notes": list,
+}
+"""What a line of the ledger holds."""
+
+
 def deliveries(device: Device, host: str) -> list[Delivery]:
     """Every line of a host's ledger, the oldest first, as it was settled last."""
     settled = _settled(device.state_dir, host)
-    found = []
-    for fields in _lines(device.state_dir, host):
-        try:
-            line = Delivery(
-                host=host,
-                **{**fields, "notes": tuple(fields["notes"]), "time": float(fields["time"])},
-            )
-        except (TypeError, ValueError, KeyError):
-            continue
-        found.append(_with_status(line, settled))
-    return found
+    lines = (_delivery(host, fields) for fields in _lines(device.state_dir, host))
+    return [_with_status(line, settled) for line in lines if line is not None]
+
+
+def _delivery(host: str, fields: dict[str, Any]) -> Delivery | None:
+    """A line of the ledger; `None` if it is damaged. What another version added to it is passed over."""
+    known = {name: value for name, value in fields.items() if name in _WRITTEN}
+    try:
+        line = Delivery(host=host, **{**known, "notes": tuple(fields["notes"]), "time": float(fields["time"])})
+    except (TypeError, ValueError, KeyError, OverflowError):
+        return None
+    is_right = math.isfinite(line.time) and isinstance(fields["notes"], list)
+    is_right = is_right and all(isinstance(value, _WRITTEN[name]) for name, value in known.items())
+    return line if is_right and all(isinstance(key, str) for key in line.notes) else None
 
 
 def settle(device: Device, adapter: HostAdapter, *, seconds: float = MOST_SECONDS) -> list[Delivery]:
@@ -97,11 +110,14 @@ def settle(device: Device, adapter: HostAdapter, *, seconds: float = MOST_SECOND
         if transcript and time.monotonic() < deadline:
             reading = _Reading(transcript, min(line.size for line in waiting), deadline)
             statuses |= _found(adapter, reading, waiting)
-            read_to_the_end += waiting if reading.is_complete else []
+            # One that is shorter than it was then was cut, or is another: it does not say what became of the text.
+            read_to_the_end += [line for line in waiting if reading.is_complete and line.size <= reading.size]
     statuses |= _held(lines, statuses)
-    ended = {line.session for line in lines if line.event == "session-end"}
+    ended = {line.session: line.time for line in lines if line.event == "session-end"}  # resumed, it goes on
     statuses |= {
-        line.name: DROPPED for line in read_to_the_end if line.session in ended and line.name not in statuses
+        line.name: DROPPED
+        for line in read_to_the_end
+        if line.time <= ended.get(line.session, 0.0) and line.name not in statuses
     }
     if statuses:
         _write_down(device.state_dir, adapter.name, lines, statuses)
@@ -147,6 +163,7 @@ class _Reading:
     def __init__(self, path: str, start: int, deadline: float) -> None:
         self._path, self._start, self._deadline = path, max(0, start - _NOT_BEFORE), deadline
         self.is_complete = False
+        self.size = 0
 
     def entries(self, adapter: HostAdapter) -> Iterator[dict[str, Any]]:
         """The entries that may be about our context."""
@@ -158,6 +175,7 @@ class _Reading:
         if not stat.S_ISREG(status.st_mode):
             os.close(descriptor)
             return
+        self.size = status.st_size
         with os.fdopen(descriptor, "rb") as file:
             file.seek(min(self._start, status.st_size))
             room = MOST_BYTES
@@ -198,8 +216,14 @@ def _lines(state_dir: str, host: str) -> Iterator[dict[str, Any]]:
             with open(file, "rb") as lines:
                 for line in lines:
                     yield from _entry(line)
-        except OSError:
+        except FileNotFoundError:
             continue
+        except OSError as error:
+            raise StorageIOError(
+                f"cannot read {file}, where it is written down what agents were told: {error.strerror}",
+                errno=error.errno,
+                hint="check who owns it, or move it away: hooks of this user have to write to it",
+            ) from error
 
 
 def _settled_path(state_dir: str, host: str) -> str:
@@ -210,9 +234,9 @@ def _settled(state_dir: str, host: str) -> dict[str, str]:
     try:
         with open(_settled_path(state_dir, host), "rb") as file:
             found = json.load(file)
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return {}
-    return found if isinstance(found, dict) else {}
+    return {name: status for name, status in found.items() if status in _FINAL} if isinstance(found, dict) else {}
 
 
 def _write_down(state_dir: str, host: str, lines: Sequence[Delivery], statuses: dict[str, str]) -> None:

@@ -15,10 +15,11 @@ from agentm_hosts.connecting import (
     adapters,
     carry_out_all,
     connected_scopes,
+    disconnecting_plans,
     hooks_of_the_project,
     place_for,
     plan_for,
-    undoing_plans,
+    unrecorded_receipts,
 )
 from agentm_hosts.files.recognition import command_of
 from agentm_kernel.command import answering, completing, confirm, counted, current_device, terminal_width, wrapped
@@ -90,7 +91,9 @@ def disconnect(hosts: tuple[str, ...], scope: str, dry_run: bool, yes: bool, ans
     device = current_device()
     place = place_for(device, scope)
     names = hosts or tuple(
-        adapter.name for adapter in adapters(device) if scope in connected_scopes(device.state_dir, adapter.name)
+        adapter.name
+        for adapter in adapters(device)
+        if scope in connected_scopes(device.state_dir, adapter.name) or unrecorded_receipts(adapter, place)
     )
     if not names:
         click.echo("no agent host is connected")
@@ -99,7 +102,7 @@ def disconnect(hosts: tuple[str, ...], scope: str, dry_run: bool, yes: bool, ans
     planned: list[HostAdapter] = []
     for adapter in [adapter_named(device, name) for name in dict.fromkeys(names)]:
         try:
-            show(undoing_plans(place, adapter.name), dry_run=dry_run)
+            show(disconnecting_plans(adapter, place), dry_run=dry_run)
             planned.append(adapter)
         except AgentmError as error:
             failed = _say_failure(adapter, "still connected", error, answer)
@@ -107,7 +110,7 @@ def disconnect(hosts: tuple[str, ...], scope: str, dry_run: bool, yes: bool, ans
         confirm(f"Disconnect {counted(len(planned), 'agent host')}?", yes=yes)
     for adapter in planned:
         try:
-            plans = undoing_plans(place, adapter.name)  # once more: two hosts may share a file
+            plans = disconnecting_plans(adapter, place)  # once more: two hosts may share a file
             if not dry_run:
                 carry_out_all(place, adapter.name, plans)
         except AgentmError as error:

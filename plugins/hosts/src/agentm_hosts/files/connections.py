@@ -26,9 +26,12 @@ from agentm_hosts.files.writing import write_unless_changed
 from agentm_hosts.place import APPEND, Entry
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from agentm_hosts.place import Change, Place
 
 _BLANK = "\ufeff \t\r\n"
+_LACKS = " no longer has our entry"
 
 
 @dataclass
@@ -57,6 +60,8 @@ def plan_connection(change: Change, place: Place, host: str, *, replace: bool) -
     path = real_path(change.path)
     old = read_text(path)
     receipt = read_receipt(receipt_path(place.state_dir, host, path))
+    is_known = receipt is not None
+    receipt = receipt or unrecorded(change, place, host, is_exact=True)
     if receipt is not None and old is not None and not replace:
         _refuse_another(receipt.program, place, path)
     if change.format == "text":
@@ -73,7 +78,7 @@ def plan_connection(change: Change, place: Place, host: str, *, replace: bool) -
         place.scope,
         before=None if clean is None else hash_of(clean),
         program=place.launcher,
-        folders=receipt.folders if receipt is not None else _missing_folders(path),
+        folders=receipt.folders if receipt is not None and is_known else _missing_folders(path),
     )
     text = _with_entries(clean or "", change, made)
     return Plan(path, old, text, made, notes)
@@ -92,6 +97,48 @@ def plan_disconnection(receipt: Receipt) -> Plan:
     else:
         new = _restored(old, receipt, notes)
     return Plan(receipt.path, old, new, receipt, notes, connects=False)
+
+
+def unrecorded(change: Change, place: Place, host: str, *, is_exact: bool = False) -> Receipt | None:
+    """What stands in for the receipt of a file that starts us and has none: this device's state was lost, or the file
+    came from another device. `None` where there is a receipt, or nothing of ours. With `is_exact` only what we would
+    write counts.
+    """
+    path = real_path(change.path)
+    old = read_text(path)
+    if old is None or not old.strip(_BLANK) or read_receipt(receipt_path(place.state_dir, host, path)) is not None:
+        return None
+    found = Receipt(host, path, change.format, place.scope, before="", program=place.launcher)
+    if change.format == "text":
+        found.after = hash_of(old)
+        return found if old == change.text else None
+    for entry in change.entries:
+        is_ours = entry.value.__eq__ if is_exact else is_like(entry.value)
+        if command_of(entry.value) and _holds(old, change.format, entry, is_ours):
+            found.entries.append({"path": list(entry.path), "value": entry.value, "how": entry.how})
+            found.made.append(list(entry.path[:1]))
+    return found if found.entries else None
+
+
+def _holds(text: str, form: str, entry: Entry, is_ours: Callable[[Any], bool]) -> bool:
+    try:
+        if form == "toml":
+            return toml_edit.remove(text, entry.path, is_ours)[1] > 0
+        return json_edit.remove(text, entry.path, is_ours, comments=True)[1] > 0
+    except ValueError:
+        return False  # its program cannot read it either
+
+
+def lacking(receipt: Receipt) -> str:
+    """What is no longer in a file that was connected, in words; nothing where the host still starts us."""
+    if receipt.format == "text" or not os.path.exists(receipt.path):
+        return "" if os.path.exists(receipt.path) else f"{receipt.path} is gone"
+    try:
+        notes = plan_disconnection(receipt).notes
+    except SettingsError as error:
+        return error.message
+    gone = [note.removeprefix(f"{receipt.path}: ").removesuffix(_LACKS) for note in notes if note.endswith(_LACKS)]
+    return f"{receipt.path} no longer has {', '.join(gone)}" if gone else ""
 
 
 def _with_entries(text: str, change: Change, receipt: Receipt) -> str:
@@ -185,7 +232,7 @@ def _without_entries(text: str, receipt: Receipt, notes: list[str]) -> str:
             text, gone = json_edit.remove(text, path, is_like(entry["value"]), comments=True)
             text = json_edit.remove_if_empty(text, path, len(made), comments=True) if made else text
         if not gone:
-            notes.append(f"{receipt.path}: {'.'.join(path)} no longer has our entry")
+            notes.append(f"{receipt.path}: {'.'.join(path)}{_LACKS}")
     return text
 
 

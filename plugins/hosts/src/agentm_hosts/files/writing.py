@@ -12,10 +12,22 @@ def write_unless_changed(path: str, old: str | None, new: str | None) -> None:
     """Replace the file, or remove it if `new` is `None`. Its mode stays. Hosts rewrite their files when they like:
     it is compared at the last moment, so that what they wrote is lost only between two system calls.
     """
-    if new is None:
-        _check(path, old)
-        os.unlink(path)
-        return
+    try:
+        if new is None:
+            _check(path, old)
+            os.unlink(path)
+        else:
+            _write(path, old, new)
+    except FileNotFoundError as error:
+        raise _changed(path) from error
+    except OSError as error:
+        raise SettingsError(
+            f"{path} cannot be {'removed' if new is None else 'written'}: {error.strerror}",
+            hint="nothing was changed in it; let it be written, or change it where it is made: --dry-run shows how",
+        ) from error
+
+
+def _write(path: str, old: str | None, new: str) -> None:
     folder = os.path.dirname(path)
     os.makedirs(folder, exist_ok=True)
     descriptor, temp = tempfile.mkstemp(prefix=".agentm-", dir=folder)
@@ -27,8 +39,6 @@ def write_unless_changed(path: str, old: str | None, new: str | None) -> None:
         os.chmod(temp, os.stat(path).st_mode & 0o7777 if old is not None else 0o666 & ~_umask())
         _check(path, old)
         os.replace(temp, path)
-    except FileNotFoundError as error:
-        raise _changed(path) from error
     finally:
         if os.path.exists(temp):
             os.unlink(temp)

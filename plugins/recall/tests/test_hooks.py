@@ -203,9 +203,10 @@ def test_doctor_names_what_came_to_a_name_after_its_project_had_left_it(home, st
     store.write(Locator(f"{tree}/things/_project.json"), json.dumps({**record, **said}))
     assert left_behind(store) == []
     store.write(Locator(f"{tree}/things/facts/late.md"), "Written on the train.\n")
+    store.write(Locator(f"{tree}/things/_harness/PLAN.md"), "Changed on the train.\n")
     rows = json.loads(home.run("doctor", "--json").stdout)["rows"]
     [found] = [row for row in rows if row["check"] == "left behind"]
     assert found["status"] == "warn"
-    assert found["message"].startswith("1 note under 'things', where nobody reads it: the notes of ")
+    assert found["message"].startswith("2 files under 'things', where nobody reads them: the notes of ")
     assert where in found["message"]
     assert way_out in found["hint"]

@@ -9,6 +9,7 @@ import pytest
 from agentm_devkit.conformance.memory import MemoryBackend
 from agentm_kernel.plugin import Locator
 from agentm_recall import searching
+from agentm_recall.index.database import Database
 from agentm_recall.index.search import Scope
 from agentm_recall.searching import CLOSE, OPEN, search_notes
 
@@ -36,6 +37,16 @@ def test_ten_answers_are_given_unless_more_are_wanted_and_words_only_if_asked_fo
     assert len(asked(memory, "herons", limit=11).found) == 11
     explained = asked(memory, "herons wade", limit=1, explain=True).found[0]
     assert explained.words["body"] == ["heron", "herons wade"]
+
+
+def test_notes_that_cannot_be_read_are_found_without_a_look_at_all_others() -> None:
+    """Every search asks for them, in a store of a hundred thousand notes too."""
+    with Database.in_memory() as database:
+        statements: list[str] = []
+        database.connection.set_trace_callback(statements.append)
+        database.unread()
+        plan = database.connection.execute(f"EXPLAIN QUERY PLAN {statements[-1]}").fetchall()
+    assert "USING INDEX notes_unread" in str(plan)
 
 
 def test_a_snippet_is_a_line_around_what_was_found(memory: MemoryBackend) -> None:
@@ -76,3 +87,25 @@ def test_where_nothing_is_found_notes_in_conflict_are_told_of(
     assert any("One note waits" in notice for notice in asked(memory, "submarine", Scope("p")).notices)
     asked(memory, "submarine")
     assert asked_for == [[Locator("projects/p"), Locator("personal")], [Locator()]]
+
+
+def test_a_note_that_cannot_be_read_is_not_taken_for_one_that_does_not_answer(agentm, home, store):
+    home.note("projects/widgets/decisions/files.md", "# Files\nThey last.\n")
+    for name in ("projects/widgets/facts/odd.md", "projects/others/facts/odd.md"):
+        (home.root / name).parent.mkdir(parents=True)
+        (home.root / name).write_bytes(b"caf\xe9")
+
+    assert agentm("search", "coffee", "--project", "widgets") == "nothing found\n"
+    assert agentm.err.startswith("1 note cannot be searched: 'projects/widgets/facts/odd.md' is not UTF-8")
+    assert agentm("search", "files") != "nothing found\n"
+    assert agentm.err.startswith("2 notes cannot be searched: ")
+    assert agentm.err.endswith(" (and 1 more)\n")
+    told = agentm("doctor")
+    assert "no session is given a note that cannot be read: 'projects/" in told
+    assert "(and 1 more)" in told
+
+    for name in ("projects/widgets/facts/odd.md", "projects/others/facts/odd.md"):
+        (home.root / name).write_bytes(b"coffee")
+    assert "no session is given" not in agentm("doctor")
+    assert agentm("search", "coffee") != "nothing found\n"
+    assert agentm.err == ""

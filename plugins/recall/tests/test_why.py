@@ -303,7 +303,7 @@ def test_doctor_names_notes_that_nobody_reads(home: Home, store: StorageBackend)
     for key in ("gizmos/facts/a", "gizmos/facts/b", "away/facts/c", "gadgets/facts/d", "broken/facts/e"):
         store.write(Locator(f"projects/{key}.md"), "Herons.\n")
     first, second = [row for row in rows(home) if row[1] == "left behind"]
-    assert first[2].startswith("1 note under 'away', where nobody reads it: ")
+    assert first[2].startswith("1 file under 'away', where nobody reads it: ")
     assert str(first[3]).startswith("run `agentm project use-store NAME --move --yes`")
-    assert second[2].startswith("2 notes under 'gizmos', where nobody reads them: ")
+    assert second[2].startswith("2 files under 'gizmos', where nobody reads them: ")
     assert second[3] == "run `agentm project rename gizmos gadgets`, which takes them along"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from agentm_kernel.plugin import AgentmError, DoctorRow, hookimpl
+from agentm_kernel.plugin import AgentmError, DeviceCopy, DoctorRow, Locator, NotFoundError, hookimpl
 
 if TYPE_CHECKING:
     from agentm_kernel.plugin import HookContext, StorageBackend
@@ -17,7 +17,8 @@ _CHECK = "recall"
 def agentm_doctor_checks(context: HookContext) -> list[DoctorRow] | None:
     if context.store is None:
         return None  # why there is no store is said by its own row
-    return [*_approval_rows(context), *_project_rows(context), *_left_behind_rows(context.store), _index_row(context)]
+    rows = [*_approval_rows(context), *_project_rows(context), *_left_behind_rows(context)]
+    return [*rows, *_out_of_reach_rows(context.store), _index_row(context)]
 
 
 def _approval_rows(context: HookContext) -> list[DoctorRow]:
@@ -40,13 +41,20 @@ def _project_rows(context: HookContext) -> list[DoctorRow]:
     return []
 
 
-def _left_behind_rows(store: StorageBackend) -> list[DoctorRow]:
-    """Notes that no session is given, because they came to a name after their project had left it."""
-    if not store.capabilities.device_files:
-        return []  # a store elsewhere is written to with its records at hand; and doctor waits for no network
+def _left_behind_rows(context: HookContext) -> list[DoctorRow]:
+    """Notes and plans that no session is given, because they came to a name after their project had left it."""
     from agentm_recall.left_behind import left_behind
 
+    store = context.store
+    assert store is not None
     try:
+        if not store.capabilities.device_files:
+            # Doctor waits for no network. Notes are written to a store elsewhere with its records at hand; plans are
+            # sent from the copy here, perhaps much later.
+            view = context.device.memory(context.cwd).local_view
+            if view is None or view is store or view.facet(DeviceCopy) is None:
+                return []
+            store = view
         found = left_behind(store)
     except AgentmError as error:
         return [DoctorRow("warn", "left behind", error.message, error.hint)]
@@ -54,12 +62,33 @@ def _left_behind_rows(store: StorageBackend) -> list[DoctorRow]:
         DoctorRow(
             "warn",
             "left behind",
-            f"{each.notes} note{'s' * (each.notes != 1)} under '{each.name}', where nobody reads "
-            f"{'them' if each.notes != 1 else 'it'}: {each.why}",
+            f"{each.files} file{'s' * (each.files != 1)} under '{each.name}', where nobody reads "
+            f"{'them' if each.files != 1 else 'it'}: {each.why}",
             each.way_out,
         )
         for each in found
     ]
+
+
+def _out_of_reach_rows(store: StorageBackend) -> list[DoctorRow]:
+    """Notes that another program gave a name or a place at which no session starts with them."""
+    from agentm_recall.index.place import is_elsewhere
+
+    if is_elsewhere(store):
+        return []
+    from agentm_recall.out_of_reach import NOWHERE, UNNAMED, notes_nowhere, unnamed_notes
+
+    try:
+        unnamed, nowhere = list(unnamed_notes(store, (Locator(),))), list(notes_nowhere(store))
+    except AgentmError as error:
+        return [DoctorRow("warn", "notes", error.message, error.hint)]
+    rows = [
+        DoctorRow("warn", "notes", f"{len(unnamed)} that nobody is given: {path} {UNNAMED}", "rename it")
+        for path in unnamed[:1]
+    ]
+    hint = "move what every session should know into personal/, or into the folder of its project"
+    said = f"{len(nowhere)} {NOWHERE}, so that a search finds them and no session starts with them"
+    return [*rows, *(DoctorRow("ok", "notes", f"{said}: {key}", hint) for key in nowhere[:1])]
 
 
 def _index_row(context: HookContext) -> DoctorRow:
@@ -82,6 +111,22 @@ def _index_row(context: HookContext) -> DoctorRow:
             database.check()
             count, gone = database.count(), database.count_gone()
             said = f", {gone} of them forgotten" if gone else ""
+            unread = [why for note in database.unread() if (why := _why_unread(context.store, note.key))]
+            if unread:
+                more = f" (and {len(unread) - 1} more)" if len(unread) > 1 else ""
+                message = f"no session is given a note that cannot be read: {unread[0].message}{more}"
+                return DoctorRow("warn", _CHECK, message, unread[0].hint)
             return DoctorRow("ok", _CHECK, f"{count} note{'s' * (count != 1)} indexed{said}, in {path}")
     except IndexUnavailable as error:
         return DoctorRow("warn", _CHECK, f"the index {path} cannot be used: {error}", "run `agentm reindex`")
+
+
+def _why_unread(store: StorageBackend, key: str) -> AgentmError | None:
+    """Why a note that could not be read when it was indexed cannot be read now, either."""
+    try:
+        store.read(Locator(key))
+    except NotFoundError:
+        return None
+    except AgentmError as error:
+        return error
+    return None

@@ -13,6 +13,7 @@ from agentm_recall.index.search import Scope
 from agentm_recall.layout import ALWAYS_LOAD, DEFAULT_PHASE, PERSONAL, PHASES, kind_folder
 from agentm_recall.lookup import find_note
 from agentm_recall.note import ACTIVE, DELETED, SUPERSEDED, parse_note
+from agentm_recall.out_of_reach import NOWHERE, is_nowhere
 from agentm_recall.phases import PATIENCE, in_order, recalled
 from agentm_recall.supersession import names, superseded_keys
 
@@ -50,6 +51,8 @@ def _verdict(locator: Locator, text: str) -> str:
 
 def _reasons(backend: StorageBackend, project: str, home: Locator, note: Note) -> list[str]:
     """What a rule says about the note, whatever the question."""
+    if is_nowhere(note.key):
+        return [f"  it lies {NOWHERE}: a search finds it, and no session starts with it"]
     if note.status == DELETED:
         return ["  it was forgotten: `agentm save --update` brings it back"]
     replaced_by = _replaced_by(backend, home, note)

@@ -21,6 +21,7 @@ from agentm_kernel.plugin import (
     ConfigError,
     InvalidContentError,
     Locator,
+    LocatorConflictError,
     NotFoundError,
     append,
     content_hash,
@@ -30,6 +31,7 @@ from agentm_kernel.plugin import (
 from agentm_recall.editing import with_fields
 from agentm_recall.front_matter import find_block, read_fields
 from agentm_recall.layout import ANCHOR_KIND, KINDS, is_note, place_of, project_of, slug_of
+from agentm_recall.note import DELETED, SUPERSEDED, parse_note
 from agentm_recall.rendering import new_text
 from agentm_recall.replacing import replace_text
 from agentm_recall.saving import (
@@ -255,6 +257,23 @@ def accept(backend: StorageBackend, proposal: Proposal, into: StorageBackend | N
     target = Locator(proposal.target)
     if not is_note(target.key):
         raise InvalidContentError(f"'{target}' is not a place for notes", hint="reject the proposal")
+    try:
+        proposal = _carried_out(backend, proposal, shown, store)
+    except (LocatorConflictError, ConcurrentModificationError) as error:
+        error.hint = f"nothing was changed: {_by_hand(proposal)}"
+        raise
+    _settle(backend, proposal, "accepted")
+    return target
+
+
+def _by_hand(proposal: Proposal) -> str:
+    """What the operator can do with a proposal that cannot be accepted as it is."""
+    return f"`agentm inbox show {proposal.name}` shows what is proposed; save it yourself, or reject it"
+
+
+def _carried_out(backend: StorageBackend, proposal: Proposal, shown: str, store: StorageBackend) -> Proposal:
+    """The note is made or changed; the proposal as it waits then."""
+    target = Locator(proposal.target)
     if proposal.action == SAVE:
         project = target.parent.parent if project_of(target.key) else None
         draft = Draft(proposal.kind, slug_of(target.key), proposal.body)
@@ -265,9 +284,8 @@ def accept(backend: StorageBackend, proposal: Proposal, into: StorageBackend | N
     elif proposal.action == REPLACE:
         replace_text(store, target, proposal.body, proposal.expect)
     else:
-        proposal = _append_once(backend, proposal, shown, store)
-    _settle(backend, proposal, "accepted")
-    return target
+        return _append_once(backend, proposal, shown, store)
+    return proposal
 
 
 def _append_once(backend: StorageBackend, proposal: Proposal, shown: str, store: StorageBackend) -> Proposal:
@@ -279,6 +297,9 @@ def _append_once(backend: StorageBackend, proposal: Proposal, shown: str, store:
     count = text.count(proposal.body.strip())
     if proposal.before.isdecimal() and count > int(proposal.before):
         return proposal
+    status = parse_note(target.key, text)[0].status
+    if status in (DELETED, SUPERSEDED):
+        raise InvalidContentError(f"'{target}' is {status}, so no session is given it", hint=_by_hand(proposal))
     file = _file(proposal.name)
     marked = with_fields(file.key, shown, {"before": str(count)})
     if marked != shown:

@@ -1,4 +1,4 @@
-"""Notes under a name that their project has left: a device wrote them before it heard of the move.
+"""Notes and plans under a name that their project has left: a device wrote them before it heard of the move.
 
 In a store that devices share, a note and the word that its project has another name, or is in another store, can be
 written at the same time. The note comes to the old name then, where no session looks for it.
@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from agentm_kernel.plugin import AgentmError, Locator, read_record
-from agentm_recall.layout import PROJECT_FOLDERS
-from agentm_recall.lookup import note_files
+from agentm_kernel.plugin import AgentmError, Locator, layout, read_record
+from agentm_recall.layout import PROJECT_FOLDERS, is_note
 
 if TYPE_CHECKING:
     from agentm_kernel.plugin import StorageBackend
@@ -20,7 +19,7 @@ class LeftBehind(NamedTuple):
     """What lies under a name that only says where its project went."""
 
     name: str
-    notes: int
+    files: int
     why: str
     """What became of the project."""
     way_out: str
@@ -28,7 +27,7 @@ class LeftBehind(NamedTuple):
 
 
 def left_behind(store: StorageBackend) -> list[LeftBehind]:
-    """The names that were left and have notes. One listing, and one small read for each project."""
+    """The names that were left and have notes or plans. One listing, and one small read for each project."""
     found = []
     for folder in [folder for tree in PROJECT_FOLDERS for folder in store.list(Locator(tree))]:
         name = folder.name
@@ -37,10 +36,16 @@ def left_behind(store: StorageBackend) -> list[LeftBehind]:
         except AgentmError:
             continue  # who needs the project is told
         why = None if record is None else record.unread_in(folder)
-        if record is None or why is None or not (count := sum(1 for _ in note_files(store, folder))):
+        if record is None or why is None or not (count := _files(store, folder)):
             continue
         way_out = f"run `agentm project rename {name} {record.slug}`, which takes them along"
         if record.elsewhere is not None:
             way_out = "run `agentm project use-store NAME --move --yes` in its folder, with the name of that store"
         found.append(LeftBehind(name, count, why, way_out))
     return found
+
+
+def _files(store: StorageBackend, folder: Locator) -> int:
+    """How many notes, plans and other state there are in the folder of a project."""
+    found = (info.locator for info in store.walk(folder) if not info.is_dir)
+    return sum(is_note(file.key) or layout.HARNESS in file.parts for file in found)

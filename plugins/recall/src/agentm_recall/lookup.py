@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from agentm_kernel.plugin import Locator, NotFoundError, StorageConflictError, StorageError
 from agentm_recall.in_conflict import WAITS, notes_in_conflict
-from agentm_recall.layout import PERSONAL, is_note, project_folder, slug_of
+from agentm_recall.layout import PERSONAL, is_note, project_folder, project_of, slug_of
 from agentm_recall.supersession import names
 
 TYPE_CHECKING = False
@@ -62,7 +62,26 @@ def note_files(backend: StorageBackend, folder: Locator) -> Iterator[Info]:
     return (info for info in backend.walk(folder) if not info.is_dir and is_note(info.locator.key))
 
 
+def _elsewhere(backend: StorageBackend, name: str, folders: Sequence[Locator]) -> str | None:
+    """A note of that name outside of the folders, where looking for it costs no network."""
+    from agentm_recall.index.place import is_elsewhere
+
+    if Locator() in folders or is_elsewhere(backend):
+        return None
+    found = (info.locator.key for info in note_files(backend, Locator()))
+    return next((key for key in found if names(name, key)), None)
+
+
 def _suggestion(backend: StorageBackend, name: str, folders: Sequence[Locator]) -> str:
+    elsewhere = _elsewhere(backend, name, folders)
+    if elsewhere is not None:
+        project = project_of(elsewhere)
+        way = (
+            f"name it with `--project {project}`"
+            if project
+            else f"move its file into {PERSONAL}/ or a project's folder"
+        )
+        return f"there is '{elsewhere}', which is not of this project: {way}"
     from difflib import get_close_matches
 
     slugs = [slug_of(info.locator.key) for folder in folders for info in note_files(backend, folder)]

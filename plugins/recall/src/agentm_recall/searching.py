@@ -16,13 +16,14 @@ from agentm_recall.layout import NOBODY, project_of
 from agentm_recall.lookup import folders_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from agentm_kernel.plugin import Device, StorageBackend
     from agentm_recall.index.asked import Opened
     from agentm_recall.index.database import Database
     from agentm_recall.index.differences import Progress
     from agentm_recall.index.search import Hit
+    from agentm_recall.note import Note
 
 OPEN, CLOSE = "\x01", "\x02"
 """Around the words that were found. No note can hold them: they are removed first."""
@@ -99,7 +100,23 @@ def answer(opened: Opened, question: str, scope: Scope, limit: int, *, explain: 
         for hit in result.hits
         for database in (opened.database_of(hit),)
     ]
-    return Answer(found, result.dead, opened.notices, result.confidence, result.is_answer)
+    notices = (*opened.notices, *_line_about(_unread(opened, scope)))
+    return Answer(found, result.dead, notices, result.confidence, result.is_answer)
+
+
+def _unread(opened: Opened, scope: Scope) -> list[Note]:
+    """Notes that could not be read when they were indexed: whether they answer, nobody can tell."""
+    notes = [note for note in opened.database.unread() if note.key not in opened.hidden]
+    notes += opened.fresh.unread() if opened.fresh is not None else []
+    return [note for note in notes if scope.project is None or project_of(note.key) in (None, scope.project)]
+
+
+def _line_about(notes: Sequence[Note]) -> list[str]:
+    """What is said of them, if there are any: not being found is another thing."""
+    if not notes:
+        return []
+    more = f" (and {len(notes) - 1} more)" if len(notes) > 1 else ""
+    return [f"{len(notes)} note{'s' * (len(notes) != 1)} cannot be searched: {notes[0].problem}{more}"]
 
 
 def _expression(database: Database, question: str, scope: Scope) -> str:

@@ -91,7 +91,8 @@ def _chosen(call: ToolCall, project: str | None, *, read_only: bool) -> Resoluti
     roots = list(filter(isdir, call.roots))
     if project is None and not roots:
         raise InvalidContentError(
-            f"the folder that is open is not on this machine: {call.roots[0]}", hint="say which project with project"
+            f"the folder that is open was removed, or is not on this machine: {call.roots[0]}",
+            hint="say which project with project",
         )
     opened = [call.device.memory(root, read_only=read_only).in_the_store() for root in roots]
     if project is None:

@@ -27,6 +27,7 @@ from agentm_recall.in_conflict import WAITS, notes_in_conflict
 from agentm_recall.index.place import is_elsewhere
 from agentm_recall.layout import KINDS
 from agentm_recall.note import ACTIVE, DELETED, SUPERSEDED, is_date, parse_note
+from agentm_recall.out_of_reach import UNNAMED, unnamed_notes
 from agentm_recall.supersession import superseded_keys
 
 TYPE_CHECKING = False
@@ -98,6 +99,7 @@ def list_notes(
         problems += [
             *catalog.problems,
             *((note.key, WAITS) for note in notes_in_conflict(part.backend, part.folders)),
+            *((path, UNNAMED) for path in unnamed_notes(part.backend, part.folders)),
         ]
         unreached += catalog.unreached
     if kind not in (None, *KINDS) and not rows and not hidden:  # by hand, a note may be of any kind

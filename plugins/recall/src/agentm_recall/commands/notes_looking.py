@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+import shlex
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from agentm_kernel.command import current_device, echo_json, echo_table, json_option, shown
-from agentm_kernel.plugin import AgentmError, StorageError, find_plugin, load
+from agentm_kernel.plugin import AgentmError, NotFoundError, StorageError, find_plugin, load
 from agentm_recall.commands.common import (
     as_json as note_as_json,
     bar,
@@ -26,7 +27,7 @@ from agentm_recall.layout import project_folder
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from agentm_kernel.plugin import Device
+    from agentm_kernel.plugin import Device, Locator, StorageBackend
     from agentm_recall.index.asked import Opened
     from agentm_recall.review import Finding
 
@@ -62,7 +63,7 @@ def path(name: str, project: str | None, cwd: str | None, as_json: bool) -> None
 @json_option
 def history(name: str, show: str | None, project: str | None, cwd: str | None, as_json: bool) -> None:
     """List the earlier versions of the note NAME that this device has kept."""
-    _, locator, device = found_in_store(name, project, cwd, read_only=True)
+    _, locator, device = _found(name, project, cwd, "history")
     _kept(device, "history", [locator.key, *(["--show", show] if show else []), *(["--json"] if as_json else [])])
 
 
@@ -74,9 +75,19 @@ def history(name: str, show: str | None, project: str | None, cwd: str | None, a
 @json_option
 def undo(name: str, version: str | None, project: str | None, cwd: str | None, as_json: bool) -> None:
     """Bring the note NAME back to what it was before its last change, or to VERSION. Undoing again takes it back."""
-    backend, locator, device = found_in_store(name, project, cwd, read_only=False)
+    backend, locator, device = _found(name, project, cwd, "undo")
     _kept(device, "undo", [locator.key, *([version] if version else []), *(["--json"] if as_json else [])])
     RecallIndex(backend).note_written([locator])
+
+
+def _found(name: str, project: str | None, cwd: str | None, command: str) -> tuple[StorageBackend, Locator, Device]:
+    """The note. If there is none, the hint says how to have what this device kept of one that went."""
+    try:
+        return found_in_store(name, project, cwd, read_only=command == "history")
+    except NotFoundError as error:
+        keeper = f"`agentm {_KEEPER} {command} {shlex.quote(name)}`"
+        error.hint = f"{error.hint}; if another program deleted it, {keeper} has what was kept here"
+        raise
 
 
 def _kept(device: Device, command: str, words: Sequence[str]) -> None:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 _APPLICATION = 0x61676D72
 
 TOKENIZER = "porter unicode61 remove_diacritics 2"
+_UNREAD = "problem IS NOT NULL AND size = 0"  # front matter with a problem has a size
 
 _TABLES = (
     """
@@ -53,6 +54,7 @@ _TABLES = (
     "CREATE INDEX notes_by_slug ON notes (slug)",
     "CREATE INDEX notes_by_folder ON notes (folder, dead, changed)",
     "CREATE INDEX notes_unsettled ON notes (key) WHERE version = ''",
+    f"CREATE INDEX notes_unread ON notes (key) WHERE {_UNREAD}",
     "CREATE TABLE claims (slug TEXT NOT NULL, note INTEGER NOT NULL, PRIMARY KEY (slug, note)) WITHOUT ROWID",
     "CREATE INDEX claims_by_note ON claims (note)",
     "CREATE TABLE mentions (note INTEGER NOT NULL, kind TEXT NOT NULL, name TEXT NOT NULL)",
@@ -286,6 +288,10 @@ class Database:
         with Failures():
             rows = self.connection.execute(f"SELECT {NOTE_COLUMNS} FROM notes WHERE {condition}", values)  # noqa: S608
             return [note_of_row(row) for row in rows]
+
+    def unread(self) -> list[Note]:
+        """The notes that could not be read, each with the reason."""
+        return self.select_notes(_UNREAD)
 
     def check(self) -> None:
         """`IndexDamaged` if SQLite finds anything wrong with the file."""

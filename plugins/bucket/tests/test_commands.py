@@ -61,6 +61,20 @@ def test_a_place_with_other_objects_is_adopted_only_if_that_is_said(tmp_path, mo
     laptop.run(*arguments, "--adopt")
 
 
+def test_no_store_is_made_inside_another_one_or_around_it(tmp_path, moto, prefix):
+    def init(where, *more, ok=False):
+        laptop = Laptop(tmp_path / f"{len(list(tmp_path.iterdir()))}", moto.server.environ)
+        arguments = ("bucket", "init", BUCKET, "--prefix", where, "--endpoint", moto.server.endpoint)
+        return laptop.run(*arguments, *more, ok=ok).stderr
+
+    init(f"{prefix}/team", ok=True)
+    init(f"{prefix}/teams", ok=True)
+    assert f"lies inside the store s3://{BUCKET}/{prefix}/team at" in init(f"{prefix}/team/ana/notes")
+    assert "has another store in it, at team" in init(prefix, "--adopt")
+    assert [entry.key for entry in moto.server.open(prefix).list(Locator())] == ["team", "teams"]
+    init(f"{prefix}/team", ok=True)
+
+
 def test_a_plan_of_one_device_is_shown_on_the_other_after_its_events(laptops):
     one, two = laptops
     one.write_plan("the plan\n")
@@ -156,6 +170,25 @@ def test_no_secret_is_in_any_file_of_the_device(laptop, moto):
 
 
 # ------------------------------------------------------------------------------------------------ plugins check
+
+
+def test_a_plan_that_was_changed_off_line_while_its_project_got_another_name_is_named_by_doctor(laptops):
+    one, two = laptops
+    one.write_plan("the plan\n")
+    two.run("event", "session-start")
+    plan = Path(two.run("state", "path", "PLAN.md").stdout.strip())
+    plan.write_text("changed on the train\n")
+    one.run("project", "rename", "widgets", "gadgets")
+    two.run("event", "session-end")
+    assert two.run("state", "read", "PLAN.md").stdout == "the plan\n"
+    for laptop in laptops:
+        laptop.run("event", "session-start")
+        rows = json.loads(laptop.run("doctor", "--json").stdout)["rows"]
+        [row] = [row for row in rows if row["check"] == "left behind"]
+        assert row["message"].startswith("1 file under 'widgets', where nobody reads it")
+        assert row["hint"].startswith("run `agentm project rename widgets gadgets`")
+    two.run("project", "rename", "widgets", "gadgets")
+    assert "PLAN-from-widgets.md" in two.run("state", "list").stdout
 
 
 def test_the_kit_checks_a_bucket_that_the_operator_names(tmp_path, moto):

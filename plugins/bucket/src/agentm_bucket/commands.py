@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -18,7 +19,16 @@ from agentm_kernel.command import (
     selected_store,
     shown,
 )
-from agentm_kernel.plugin import DeviceCopy, Locator, NotFoundError, Opening, StorageSelectionError, adopt_store
+from agentm_kernel.plugin import (
+    STAMP_KEY,
+    DeviceCopy,
+    Locator,
+    NotFoundError,
+    Opening,
+    StorageIOError,
+    StorageSelectionError,
+    adopt_store,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -56,6 +66,8 @@ def init(bucket: str, adopt: bool, use_it: bool, take_along: bool, answer: dict[
             f"{store.describe()} has objects already and is no store of agentm",
             hint="choose another --prefix, or pass --adopt if they are the agent's notes",
         )
+    if not is_joined:
+        _refuse_nested(store, options)
     store_id = adopt_store(current_device(), store, PROTOCOL)
     store.pull(store)
     stale = dict.fromkeys(_configuration().keys() & set(_OPTIONS), "")
@@ -118,6 +130,27 @@ def discard(version: str, yes: bool, answer: dict[str, object]) -> None:
     store.pull(selected)
     answer["version"] = version
     click.echo(f"removed {version}")
+
+
+def _refuse_nested(store: BucketBackend, options: Mapping[str, str]) -> None:
+    """Refuse a new store inside another one, or around one: the outer one would take the notes of the inner one for
+    its own, and a restore delete them. A key may have no right to look above its prefix; then nobody looks.
+    """
+    parts = store.place.prefix.split("/") if store.place.prefix else []
+    for above in ("/".join(parts[:length]) for length in range(len(parts))):
+        outer = _opened({**options, "prefix": above}).inner
+        with suppress(StorageIOError):
+            if outer.exists(Locator(STAMP_KEY)):
+                raise StorageSelectionError(
+                    f"{store.describe()} lies inside the store {outer.describe()}",
+                    hint="choose another --prefix; one store does not hold another",
+                )
+    for info in store.inner.walk(Locator()):
+        if info.locator.key.endswith(f"/{STAMP_KEY}"):
+            raise StorageSelectionError(
+                f"{store.describe()} has another store in it, at {info.locator.key.removesuffix(f'/{STAMP_KEY}')}",
+                hint="choose another --prefix; one store does not hold another",
+            )
 
 
 def _opened(options: Mapping[str, str]) -> BucketBackend:

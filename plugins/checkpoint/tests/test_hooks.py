@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import stat
 
 import pytest
@@ -307,6 +308,33 @@ def test_doctor_says_what_cannot_be_looked_at(guarded):
 
     assert rows()["integrity"].status == "fail"
     assert rows()["checkpoints"].status == "ok"
+
+
+def test_doctor_says_that_what_is_replaced_is_not_kept(device):
+    assert "history" not in rows()
+    select_backend().write(Locator("notes/a.md"), "one")
+    (folder,) = device.home.rglob("history")
+    shutil.rmtree(folder)
+    folder.write_text("in the way")
+
+    assert rows()["history"].status == "fail"
+    assert rows()["history"].message.startswith(
+        "versions that are replaced now are not kept: cannot write the history"
+    )
+
+
+@pytest.mark.parametrize("name", ["unfinished-restore", "checkouts"])
+def test_what_this_user_cannot_read_is_an_error_with_a_hint(device, name):
+    device.run("create")
+    (image,) = device.home.rglob("image.car")
+    (image.parent / name).unlink(missing_ok=True)
+    (image.parent / name).mkdir()
+
+    refused = device.result("create").exception
+
+    assert isinstance(refused, StorageIOError)
+    assert refused.message.startswith(f"cannot use {image.parent / name}: ")
+    assert refused.hint is not None
 
 
 def test_doctor_has_nothing_to_say_without_a_store(device):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+from pathlib import Path
 
 import pytest
 
@@ -218,6 +219,22 @@ def test_a_folder_that_took_the_place_of_a_note_is_refused_in_the_plan(past, bac
 
     with pytest.raises(LocatorConflictError):
         past.plan(wanted, keep_extra=True)
+
+
+def test_what_is_no_text_in_the_place_of_a_note_is_refused_in_the_plan_and_left_where_it_is(store, open_image):
+    past = Time(store, open_image)
+    for name in ("a.md", "b.md"):
+        store.write(Locator(name), "as it was")
+    wanted = past.mark()
+    file = Path(store.root, "a.md")
+    file.write_bytes(b"saved as Latin-1: \xfc")
+    store.write(Locator("b.md"), "changed")
+    with pytest.raises(LocatorConflictError, match=r"'a\.md' is no text") as refused:
+        past.plan(wanted)
+    assert "move what is in the way" in refused.value.hint
+    file.rename(file.with_suffix(".old"))
+    past.back_to(wanted)
+    assert [store.read(Locator(name)) for name in ("a.md", "b.md")] == ["as it was", "as it was"]
 
 
 def test_names_that_differ_only_in_case_are_refused_in_the_plan(past, backend):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 
-from agentm_checkpoint.directories import make_folder
+from agentm_checkpoint.directories import make_folder, unusable
 from agentm_kernel.plugin import HARNESS_DIR, atomic_write
 
 _MAX_CHECKOUTS = 200
@@ -34,8 +34,11 @@ def remember_checkout(folder: str, root: str) -> list[str]:
 
 def _read_list(folder: str) -> list[str]:
     """A path that holds a line break is no line of the list, and such a checkout is looked at only from inside."""
+    path = os.path.join(folder, _LIST)
     try:
-        with open(os.path.join(folder, _LIST), "rb") as file:
+        with open(path, "rb") as file:
             return file.read().decode("utf-8", "surrogateescape").splitlines()
     except FileNotFoundError:
         return []
+    except OSError as error:
+        raise unusable(path, error) from error

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 
-from agentm_kernel.plugin import StorageError, read_stamp
+from agentm_kernel.plugin import StorageError, StorageIOError, read_stamp
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -58,4 +58,13 @@ def history_folder(folder: str) -> str:
 def make_folder(folder: str) -> None:
     from agentm_kernel.plugin import make_private_folder
 
-    make_private_folder(folder)
+    try:
+        make_private_folder(folder)
+    except OSError as error:
+        raise unusable(folder, error) from error
+
+
+def unusable(path: str, error: OSError) -> StorageIOError:
+    """What is said where this user cannot read or make what belongs to a store: `sudo` may have made it, once."""
+    hint = "check the disk, and who owns that: this device keeps there what belongs to the store's checkpoints"
+    return StorageIOError(f"cannot use {path}: {error.strerror}", errno=error.errno, hint=hint)

@@ -31,6 +31,7 @@ def agentm_doctor_checks(context: HookContext) -> list[DoctorRow] | None:
     guard = find_guard(backend)
     return [
         _row("checkpoints", partial(_image_row, backend, context.device)),
+        *_history_rows(backend, context.device),
         _row("integrity", partial(_guard_row, guard, backend, context.device)),
     ]
 
@@ -83,6 +84,18 @@ def _image_row(backend: StorageBackend, device: Device) -> DoctorRow:
         "checkpoints",
         f"{len(image.snapshots)} in {image.path} ({image.size:,} bytes), the newest {hours:.1f} hours old",
     )
+
+
+def _history_rows(backend: StorageBackend, device: Device) -> list[DoctorRow]:
+    """Nothing, unless what writes replace is lost at present."""
+    from agentm_checkpoint.replaced import open_history
+
+    try:
+        open_history(backend, device).check()
+    except AgentmError as error:
+        message = f"versions that are replaced now are not kept: {error.message}"
+        return [DoctorRow("fail", "history", message, error.hint)]
+    return []
 
 
 def _guard_row(guard: IntegrityGuard | None, backend: StorageBackend, device: Device) -> DoctorRow:

@@ -167,6 +167,20 @@ class History:
             os.close(descriptor)
         return None if last is None else last.id
 
+    def check(self) -> None:
+        """`StorageIOError` if this user could not add the next change."""
+        path, why = self.path, ""
+        while not why and not os.access(path, os.W_OK):
+            try:
+                os.stat(path)
+                why = "Permission denied"
+            except FileNotFoundError:
+                path = os.path.dirname(path)  # it will be made there
+            except OSError as error:
+                why = error.strerror or str(error)
+        if why:
+            raise self._failed("write", why)
+
     def record(self, key: str, old: str | None, new: str | None) -> None:
         """Add a change. What was replaced is on the disk on return; that a note is new need not be."""
         leaf: Leaf | None = None
@@ -255,10 +269,11 @@ class History:
             pieces.append(whole)
         atomic_write(self.path, b"".join([_PREAMBLE, *reversed(pieces)]))
 
-    def _failed(self, verb: str, error: OSError) -> StorageIOError:
+    def _failed(self, verb: str, error: OSError | str) -> StorageIOError:
+        why, number = (error, None) if isinstance(error, str) else (error.strerror, error.errno)
         return StorageIOError(
-            f"cannot {verb} the history {self.path}: {error.strerror}",
-            errno=error.errno,
+            f"cannot {verb} the history {self.path}: {why}",
+            errno=number,
             hint="check the disk and the permissions",
         )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from agentm_checkpoint.directories import checkpoints_folder, folder_of, image_path, make_folder
+from agentm_checkpoint.directories import checkpoints_folder, folder_of, image_path, make_folder, unusable
 from agentm_checkpoint.image import Image, store_named_by
 from agentm_checkpoint.settings import settings_of
 from agentm_checkpoint.texts import agentm_of
@@ -126,8 +126,11 @@ def finish_restore(folder: str) -> None:
 
 def unfinished_restore(folder: str) -> str | None:
     """The checkpoint that a store was being refilled from when that was interrupted."""
+    path = os.path.join(folder, _UNFINISHED)
     try:
-        with open(os.path.join(folder, _UNFINISHED), encoding="utf-8") as file:
+        with open(path, encoding="utf-8") as file:
             return file.read().strip()
     except FileNotFoundError:
         return None
+    except OSError as error:
+        raise unusable(path, error) from error

@@ -8,13 +8,15 @@ meanwhile is left as they made it, and the restore says so.
 from __future__ import annotations
 
 from agentm_checkpoint.reading import read_note
-from agentm_checkpoint.sealed import is_sealed, opened
+from agentm_checkpoint.sealed import as_stored, is_sealed, opened
 from agentm_checkpoint.texts import counted
 from agentm_checkpoint.tree import MAX_PART
 from agentm_kernel.plugin import (
     ABSENT,
+    Absent,
     ConcurrentModificationError,
     IntegrityError,
+    InvalidContentError,
     Locator,
     LocatorConflictError,
     NotFoundError,
@@ -144,8 +146,7 @@ def _check_room(backend: StorageBackend, steps: list[Step], now: Mapping[str, Le
         while above := above.rpartition("/")[0]:
             if above in after:
                 raise _no_room(key, f"'{above}' is a note, and '{key}' would lie below it")
-        if _is_directory(backend, key):
-            raise _no_room(key, f"'{key}' is a folder now, and a note in the checkpoint")
+        _check_free(backend, key)
     spelled: dict[str, str] = {}
     for key in sorted(after, key=created.__contains__):
         path = ""
@@ -156,11 +157,15 @@ def _check_room(backend: StorageBackend, steps: list[Step], now: Mapping[str, Le
                 raise _no_room(key, f"'{path}' differs from '{other}' only in case")
 
 
-def _is_directory(backend: StorageBackend, key: str) -> bool:
+def _check_free(backend: StorageBackend, key: str) -> None:
     try:
-        return backend.info(Locator(key)).is_dir
+        if backend.info(Locator(key)).is_dir:
+            raise _no_room(key, f"'{key}' is a folder now, and a note in the checkpoint")
+        as_stored(backend).read(Locator(key))
     except NotFoundError:
-        return False
+        pass
+    except InvalidContentError:
+        raise _no_room(key, f"what is at '{key}' is no text, so no checkpoint would have it") from None
 
 
 def _no_room(key: str, why: str) -> LocatorConflictError:
@@ -190,13 +195,24 @@ def apply_restore(backend: StorageBackend, steps: list[Step], fetch: Fetch, prog
 
 
 def _carry_out(backend: StorageBackend, step: Step, fetch: Fetch) -> None:
-    locator = Locator(step.key)
-    if step.wanted is None:
-        backend.delete(locator, if_match=_hash_now(backend, step, fetch))
-    else:
-        condition = ABSENT if step.now is None else _hash_now(backend, step, fetch)
-        text = opened(backend, step.key, _text(step, fetch).encode()).decode()
-        backend.write(locator, text, if_match=condition)
+    text = None if step.wanted is None else opened(backend, step.key, _text(step, fetch).encode()).decode()
+    try:
+        _change(backend, step, text, ABSENT if step.now is None else _hash_now(backend, step, fetch))
+    except IntegrityError:
+        if step.now is None or not is_sealed(backend):
+            raise
+        # What is there is no note to the encryption: damaged, planted, or older than what was seen. So it is compared
+        # as it is stored; a write without a condition is made on that of what the encryption then finds.
+        if as_stored(backend).read(Locator(step.key)).encode() != read_note(step.now, fetch):
+            raise ConcurrentModificationError(f"'{step.key}' was changed", hint="run the restore again") from None
+        _change(backend, step, text, None)
+
+
+def _change(backend: StorageBackend, step: Step, text: str | None, condition: str | Absent | None) -> None:
+    if text is not None:
+        backend.write(Locator(step.key), text, if_match=condition)
+    elif not isinstance(condition, Absent):
+        backend.delete(Locator(step.key), if_match=condition)
 
 
 def _hash_now(backend: StorageBackend, step: Step, fetch: Fetch) -> str:

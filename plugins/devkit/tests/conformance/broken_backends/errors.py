@@ -14,7 +14,7 @@ def _local_error():
     return Missing
 
 
-@broken("errors_pickle", saying="Missing does not: AttributeError: Can't pickle")
+@broken("errors_pickle", saying="Missing does not: AttributeError: Can't ")
 class RaisesAnErrorOfItsOwn(Memory):
     _error = _local_error()
 

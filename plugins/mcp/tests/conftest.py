@@ -13,7 +13,13 @@ from mcp_host import Home, Host
 
 collect_ignore = []
 if find_spec("agentm_recall") is None or find_spec("agentm_checkpoint") is None:  # whose tools are called in these
-    collect_ignore = ["test_inspector.py", "test_protocol.py", "test_sdk_client.py", "test_tools.py"]
+    collect_ignore = [
+        "test_inspector.py",
+        "test_long_life.py",
+        "test_protocol.py",
+        "test_sdk_client.py",
+        "test_tools.py",
+    ]
 
 
 @pytest.fixture

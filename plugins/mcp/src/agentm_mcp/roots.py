@@ -26,6 +26,7 @@ class Roots:
         self._channel = channel
         self._asked = 0
         self._known: tuple[str, ...] = ()
+        self._started = _directory()
         self._pending = allocate_lock()
 
     def ask(self) -> None:
@@ -52,9 +53,8 @@ class Roots:
         if named and os.path.isdir(named):
             return (named,)
         self._wait()
-        from agentm_kernel.plugin import current_directory
-
-        return self._known or (current_directory(),)
+        # A folder that was moved is followed. One that was removed stays named: it is no other, and no empty memory.
+        return self._known or (_directory() or self._started or os.sep,)
 
     def _wait(self) -> None:
         """A host that never answers is waited for once, and not longer than a person would notice."""
@@ -66,6 +66,14 @@ class Roots:
                 self._pending.release()
             except RuntimeError:
                 pass  # the answer came just now
+
+
+def _directory() -> str:
+    """Where this process is; nothing where that was removed."""
+    try:
+        return os.getcwd()
+    except OSError:
+        return ""
 
 
 def _path(uri: object) -> str:

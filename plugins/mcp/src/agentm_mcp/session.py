@@ -6,6 +6,7 @@ from agentm_kernel.plugin import AgentmError, Device, ToolCall, reason_of
 from agentm_mcp import __version__
 from agentm_mcp.calls import Calls, Work
 from agentm_mcp.channel import LONGEST, TooLong
+from agentm_mcp.loaded import HINT, MESSAGE, Loaded
 from agentm_mcp.messages import (
     CLIENT_KEY,
     HANDSHAKE_VERSIONS,
@@ -50,6 +51,7 @@ class Session:
         self._client = "agent"
         self._roots = Roots(channel)
         self._has_roots = False
+        self._loaded = Loaded()
         self.calls = Calls(self._late)
         self._at_once: dict[str, Callable[[Message], dict[str, object]]] = {
             "initialize": self._initialize,
@@ -90,8 +92,18 @@ class Session:
         in_turn = self._in_turn.get(message.method)
         if in_turn is None:
             raise ProtocolFault(METHOD_NOT_FOUND, "Method not found", id=message.id)
+        if self._loaded.is_replaced():
+            self._refuse_to_mix(message)
+            return
         run, seconds = in_turn(message)
         self.calls.add(Work(message, lambda work: self._guarded(work, run), self._answer_or_fault, seconds))
+
+    def _refuse_to_mix(self, message: Message) -> None:
+        """With nothing that is loaded now: it would be of the other version."""
+        if message.method != "tools/call":
+            raise ProtocolFault(INTERNAL_ERROR, f"{MESSAGE} (hint: {HINT})", id=message.id)
+        content = {"type": "text", "text": f"error: {MESSAGE}\nhint: {HINT}"}
+        self._answer(message, {"content": [content], "isError": True})
 
     def _initialize(self, message: Message) -> dict[str, object]:
         asked = message.params.get("protocolVersion")
@@ -184,7 +196,10 @@ class Session:
     def _guarded(self, work: Work, run: Callable[[Work], dict[str, object]]) -> dict[str, object]:
         """The result, or in its place what went wrong, as an error of the protocol."""
         try:
-            return run(work)
+            try:
+                return run(work)
+            finally:
+                self._loaded.note()
         except ProtocolFault as fault:
             fault.id = work.message.id
             return fault.message()

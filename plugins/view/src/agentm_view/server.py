@@ -131,7 +131,8 @@ class _Handler(BaseHTTPRequestHandler):
         except (TimeoutError, ConnectionError):
             self.close_connection = True
         except Exception as error:  # noqa: BLE001 - a mistake of ours must not look like a page that is gone
-            self._json(500, {"error": f"the page made a mistake: {reason_of(error)}", "hint": "reload it"})
+            hint = "reload it; if agentm was upgraded meanwhile, end `agentm view` and start it again"
+            self._json(500, {"error": f"the page made a mistake: {reason_of(error)}", "hint": hint})
 
     def _get(self) -> None:
         parts = urlsplit(self.path)

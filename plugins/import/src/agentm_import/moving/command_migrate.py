@@ -10,7 +10,14 @@ import click
 
 from agentm_import.contract import known_format
 from agentm_import.moving.merging import plan_merge, unite_projects
-from agentm_import.moving.stores import copy_notes, leave_word, plan_migration, settle
+from agentm_import.moving.stores import (
+    copy_notes,
+    is_encrypted,
+    leave_word,
+    plan_migration,
+    refuse_encrypted,
+    settle,
+)
 from agentm_kernel.command import (
     confirm,
     counted,
@@ -82,7 +89,10 @@ def command(
         )
     is_selected = source_protocol == selected
     source = device.store(read_only=True) if is_selected else open_other(device, source_protocol)
-    target = open_other(device, protocol)
+    bare = open_other(device, protocol)
+    is_sealing = protocol == selected and is_encrypted(bare)
+    target: StorageBackend = device.store(read_only=False) if is_sealing else bare
+    refuse_encrypted(source, source_protocol, target, protocol)
     source.check_allowed(SWAP_PROVIDER)
     progress = (lambda _label, items: items) if as_json else _bar
     if merge:
@@ -104,7 +114,7 @@ def command(
             hint="add --dry-run to see what it would do, or --yes to do it without asking",
         )
         begun = int(time.time() * 1000)
-        stamp_store(target.inner)
+        stamp_store(bare.inner)
         copy_notes(source, target, plan, progress)
         settle(source, target, plan, progress)
         unite_projects(source, target, plan)

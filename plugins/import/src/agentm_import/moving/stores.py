@@ -23,6 +23,8 @@ from agentm_kernel.plugin import (
     Locator,
     LocatorConflictError,
     NotFoundError,
+    Sealed,
+    StorageSelectionError,
     content_hash,
     layout,
     read_or_none,
@@ -67,7 +69,9 @@ class Plan:
 
 
 def _notes(store: StorageBackend) -> list[Locator]:
-    return [info.locator for info in store.walk(Locator()) if not info.is_dir and info.locator.key != STAMP_KEY]
+    """Everything but what makes this store the one that it is: its stamp, and the keys of its encryption."""
+    files = (info.locator for info in store.walk(Locator()) if not info.is_dir)
+    return [file for file in files if file.key != STAMP_KEY and file.parent.key != layout.KEYS]
 
 
 def plan_migration(source: StorageBackend, target: StorageBackend, progress: Progress) -> Plan:
@@ -90,6 +94,28 @@ def plan_migration(source: StorageBackend, target: StorageBackend, progress: Pro
             hint="nothing was written; `--merge` moves into a store that has notes, and overwrites none of them",
         )
     return plan
+
+
+def is_encrypted(store: StorageBackend) -> bool:
+    return bool(store.list(Locator(layout.KEYS)))
+
+
+def refuse_encrypted(source: StorageBackend, source_name: str, target: StorageBackend, target_name: str) -> None:
+    """Refuse where the notes of an encrypted store would lie in plain in another one, or plain ones in an encrypted
+    one: the layers around the selected store are not around the other.
+    """
+    again = f"`agentm migrate --from {source_name} --to {target_name}`"
+    if is_encrypted(source):
+        raise StorageSelectionError(
+            f"the store at {source.describe()} is encrypted, and {target_name} would get its notes in plain",
+            hint="make it plain first (`agentm encryption decrypt`, while it is selected); then select "
+            f"{target_name}, run `agentm encryption init` and {again}: what comes there is sealed at once",
+        )
+    if is_encrypted(target) and target.facet(Sealed) is None:
+        raise StorageSelectionError(
+            f"the store at {target.describe()} is encrypted, and would get the notes of {source_name} in plain",
+            hint=f"select {target_name} first (its `init` with --use), run `agentm encryption join`, then {again}",
+        )
 
 
 def refuse_nested(source: StorageBackend, target: StorageBackend) -> None:

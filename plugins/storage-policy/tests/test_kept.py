@@ -7,6 +7,7 @@ import threading
 
 import pytest
 
+from agentm_kernel import Locator
 from agentm_kernel.plugin import store_mutex
 from agentm_storage_policy.audit import record
 from agentm_storage_policy.limits import RateLimits
@@ -36,3 +37,13 @@ def test_two_processes_do_not_count_as_one(desk):
         assert counting.is_alive(), "whoever counts has the numbers for itself"
     counting.join(10)
     assert not counting.is_alive()
+
+
+def test_what_a_writer_wrote_and_was_killed_before_it_noted_it_is_committed_at_the_end_of_a_turn(desk, mirrors):
+    sync = "{mode: pull-push, commit: {on: each-write, batch_window_ms: 5000}, push: {on: manual}}"
+    store = desk.open(f"provider: mirror\nconfig: {{place: {desk.home}/team}}\nsync: {sync}\n")
+    store.inner.write(Locator("note.md"), "text\n")
+    store.handle("turn-start", {})
+    assert mirrors[-1].steps == []
+    store.handle("turn-end", {})
+    assert mirrors[-1].tree("committed") == {"note.md": "text\n"}

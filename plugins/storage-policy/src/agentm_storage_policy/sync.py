@@ -89,10 +89,11 @@ class SyncDriver:
         canonical = lifecycle.canonical(name)
         with self._alone:
             report = self._report = Report()
-            if canonical == lifecycle.MANUAL:
-                self._commit(event)
-            elif self._plan.commit_on == lifecycle.WRITE and canonical not in _CHANGES:
-                self._commit_what_waited(event, whatever_the_window=canonical in lifecycle.ENDINGS)
+            gathers = self._plan.commit_on == lifecycle.WRITE
+            if canonical == lifecycle.MANUAL or (gathers and canonical in lifecycle.ENDINGS):
+                self._commit(event)  # whatever is known to wait: a writer that was killed has noted nothing
+            elif gathers and canonical not in _CHANGES:
+                self._commit_what_waited(event, whatever_the_window=False)
             self.bus.emit(event)
         return report
 

@@ -58,7 +58,10 @@ def _race(outcome: Outcome, *, turns: int) -> None:
         while not all(writer.has_reported() for writer in writers):
             laptop.run(WORKS["rotate"], may_be_done=True)  # it may give up on a note that keeps changing, and says so
         written = [writer.receive() for writer in writers]
-        laptop.run(WORKS["rotate"])
+        try:
+            laptop.run(WORKS["rotate"])  # now that nobody writes, no note may be left behind
+        except AgentmError as error:
+            outcome.violation("left", str(error))
         _check(outcome, laptop, written)
         outcome.measured["epochs"] = newest_epoch(laptop.selected.backend) - first
     outcome.measured["conflicts, all typed"] = sum(one.conflicts for one in written)

@@ -222,11 +222,11 @@ def _control(rng: random.Random) -> Outcome:
 
 
 def _delete_first() -> None:
-    put = rewriting._put
+    put = rewriting.seal_as
 
     def put_late(store: object, locator: Locator, stored: str, text: str, before: int) -> bool:
         store.as_stored.delete(locator)  # type: ignore[attr-defined]
         time.sleep(0.05)
         return put(store, locator, stored, text, before)  # type: ignore[arg-type]
 
-    rewriting._put = put_late  # type: ignore[assignment]
+    rewriting.seal_as = put_late  # type: ignore[assignment]

@@ -28,8 +28,10 @@ order, counts = [], {"scan": 0, "load": 0}
 COUNTED = {("agentm_kernel.device.installed", "scan"): "scan", ("agentm_kernel.device.config", "load"): "load"}
 real = deadline.end_process
 
+NOT_CALLS = ("<module>", "<listcomp>", "<setcomp>", "<dictcomp>")  # from Python 3.12 on, comprehensions are none
+
 def entered(frame, event, argument):
-    if event != "call" or frame.f_code.co_name == "<module>":
+    if event != "call" or frame.f_code.co_name in NOT_CALLS:
         return
     above = frame.f_back
     if above is not None and above.f_code.co_name == "<module>" and above.f_globals.get("__name__") != "__main__":

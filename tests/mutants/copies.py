@@ -166,6 +166,8 @@ class PrivateCopy:
         listed = self.root.parent / "arguments"
         listed.write_text("\n".join(one for one in arguments if not one.startswith("-")))
         options = [one for one in arguments if one.startswith("-")]
+        # Not the common folder for temporary files: pytest ends by removing what earlier runs left there, in minutes.
+        options.append(f"--basetemp={self.root.parent / 'made'}")
         command = [python, "-m", "pytest", "-q", "--tb=no", *_WITHOUT, *options, f"@{listed}"]
         environ = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST_", "PYTHON"))}
         environ.update(HOME=str(self._home), PATH=f"{self._environment / 'bin'}{os.pathsep}{environ['PATH']}")

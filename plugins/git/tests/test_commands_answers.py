@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import time
@@ -11,6 +12,7 @@ import pytest
 from desk import Desk
 from git_servers import fill, git, serving
 
+from agentm_git import commands
 from agentm_git.changes import Changes
 from agentm_kernel import Locator
 
@@ -72,16 +74,67 @@ def test_sync_answers_a_program_with_the_outcome_of_every_step(desk: Desk) -> No
     assert subjects(desk, 1) == ["first plan"]
 
 
-def test_sync_and_doctor_name_what_this_user_may_not_read(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_sync_and_doctor_name_what_this_user_may_not_read(
+    desk: Desk, origin_by_path: Origin, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(Changes, "unread", lambda _: ["plan.md"])
-    assert desk.done("git", "sync") == "nothing to do\nunreadable for this user, and so in no commit:\n  plan.md\n"
-    assert desk.answer("git", "sync")["unread"] == ["plan.md"]
-    desk.write("plan.md", "the plan\n")
-    monkeypatch.setattr(Changes, "stage", lambda *_: [])
-    assert desk.done("git", "sync").startswith(
-        "not pulled: this user cannot read plan.md, so it cannot be committed\n"
+    left = desk.run("git", "sync")
+    assert (left.exit_code, left.output) == (
+        1,
+        "nothing to do\nunreadable for this user, and so in no commit:\n  plan.md\n",
     )
+    answered = desk.run("git", "sync", "--json")
+    assert (answered.exit_code, json.loads(answered.output)["unread"]) == (1, ["plan.md"])
+    desk.write("plan.md", "the plan\n")
+    fill(origin_by_path, {"a.md": b"a\n"})
+    with monkeypatch.context() as patched:
+        patched.setattr(commands, "_may_write", lambda _: False)
+        assert desk.run("git", "sync").output == (
+            "not pulled: this user cannot read plan.md, so it cannot be committed\n"
+        )
     assert "1 unreadable for this user, and so in no commit: plan.md" in desk.run("doctor").output
+
+
+def test_sync_says_not_pulled_only_while_what_the_origin_has_is_not_here(
+    desk: Desk, origin_by_path: Origin, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Changes, "stage", lambda *_: [])  # as if a program changed a note after each commit
+    desk.write("plan.md", "the plan\n")
+    fill(origin_by_path, {"a.md": b"a\n"})
+    said = desk.done("git", "sync")  # the push brought it in
+    assert (desk.clone / "a.md").read_bytes() == b"a\n"
+    assert "not pulled" not in said
+
+
+def test_sync_fails_while_what_the_origin_has_is_not_here(
+    desk: Desk, origin_by_path: Origin, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(commands, "_may_write", lambda _: False)
+    desk.write("plan.md", "the plan\n")
+    fill(origin_by_path, {"a.md": b"a\n"})
+    stuck = desk.run("git", "sync")
+    assert (stuck.exit_code, stuck.output) == (1, "not pulled: there are changes that are not committed yet\n")
+    assert desk.run("git", "sync", "--json").exit_code == 1
+    (desk.clone / "plan.md").unlink()
+    assert desk.done("git", "sync").startswith("pulled ")
+
+
+def test_status_answers_after_git_forgot_what_the_origin_had(
+    desk: Desk, origin_by_path: Origin, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fill(origin_by_path, {"a.md": b"a\n"})
+    desk.write("plan.md", "the plan\n")
+    with monkeypatch.context() as patched:
+        patched.setattr(commands, "_may_write", lambda _: False)
+        desk.run("git", "sync")  # fetched, and not brought in
+    assert desk.answer("git", "status")["behind"] == 1
+    git(str(desk.clone), "remote", "remove", "origin")
+    git(str(desk.clone), "-c", "gc.reflogExpire=now", "gc", "--prune=now", "--quiet")
+    answer = desk.answer("git", "status")
+    assert (answer["behind"], [change["note"] for change in answer["changes"]]) == (None, ["plan.md"])
+    desk.done("git", "sync")
+    assert desk.answer("git", "status")["behind"] == 0
+    assert (desk.clone / "a.md").read_bytes() == b"a\n"
 
 
 def test_sync_names_what_is_left_out_also_where_there_is_nothing_to_do(alone: Desk) -> None:

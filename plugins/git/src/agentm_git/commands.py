@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +28,7 @@ from agentm_kernel.plugin import (
     NotFoundError,
     StorageReadOnlyError,
     StorageSelectionError,
+    SyncOutcome,
     SyncTrigger,
     WorkingCopy,
 )
@@ -36,7 +38,7 @@ if TYPE_CHECKING:
     from typing import TypeVar
 
     from agentm_git.history import Version
-    from agentm_kernel.plugin import StorageBackend, SyncOutcome
+    from agentm_kernel.plugin import StorageBackend
 
     F = TypeVar("F", bound=Callable[..., object])
 
@@ -113,8 +115,11 @@ def init(
 @click.option("--message", "-m", default="", help="Of the commit, if there is something to commit.")
 @json_option
 def sync(conflict: str | None, rewritten: str | None, message: str, as_json: bool) -> None:
-    """Commit what was written, bring in what the origin has, and push."""
-    from agentm_git.condition import LEFT_OUT, UNREAD
+    """Commit what was written, bring in what the origin has, and push.
+
+    Exits 1 if a note is in no commit, or if what the origin has is not here: it says why.
+    """
+    from agentm_git.condition import LEFT_OUT, UNREAD, distance
 
     store, git = selected_store(*_KIND)
     may_write = _may_write(store)
@@ -123,18 +128,25 @@ def sync(conflict: str | None, rewritten: str | None, message: str, as_json: boo
         done = dict(zip(("committed", "pulled", "pushed"), outcomes, strict=False))
     else:
         done = {"pulled": git.clone.pull(conflict, rewritten)}
+    apart = distance(git.clone)
+    is_behind = bool(apart and apart.behind)
+    if "pulled" in done and not (done["pulled"].changed or is_behind):
+        # Put off because of an edit that was not committed; then the push brought it in, or there was nothing.
+        done["pulled"] = SyncOutcome(False, ref=done["pulled"].ref)
     ignored = git.clone.looked.ignored() if may_write else []
     unread = git.clone.looked.unread() if may_write else []
     if as_json:
         said = {verb: _outcome(outcome) for verb, outcome in done.items()}
         echo_json(**said, ignored=ignored, unread=unread, store=git.describe())
-        return
-    for verb, outcome in done.items():
-        _say(verb, outcome)
-    if may_write and not any(outcome.changed or outcome.note for outcome in done.values()):
-        click.echo("nothing to do")
-    _echo_list(LEFT_OUT, ignored, "")
-    _echo_list(UNREAD, unread, "")
+    else:
+        for verb, outcome in done.items():
+            _say(verb, outcome)
+        if may_write and not any(outcome.changed or outcome.note for outcome in done.values()):
+            click.echo("nothing to do")
+        _echo_list(LEFT_OUT, ignored, "")
+        _echo_list(UNREAD, unread, "")
+    if unread or is_behind:
+        sys.exit(1)
 
 
 @command.command("status")

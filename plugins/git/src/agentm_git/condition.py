@@ -37,10 +37,12 @@ class Distance:
 
 
 def distance(clone: Clone) -> Distance | None:
-    """`None` where the origin was never asked."""
+    """`None` where the origin was never asked, or `git remote remove` and `git gc` took away what it had."""
     head = clone.public.head()
     upstream = clone.private.ref(tracking(clone.settings.branch))
     if head is None or upstream is None:
+        return None
+    if clone.git.text("cat-file", "--batch-check", data=f"{upstream}\n".encode()).endswith(" missing"):
         return None
     counts = clone.git.text("rev-list", "--count", "--left-right", f"{head}...{upstream}").split()
     return Distance(int(counts[0]), int(counts[1]))

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 import pytest
 
 from agentm_kernel import Locator
-from agentm_kernel.plugin import ABSENT, InvalidLocatorError, LocatorConflictError, NotFoundError, StorageIOError
+from agentm_kernel.plugin import (
+    ABSENT,
+    FileStore,
+    InvalidLocatorError,
+    LocatorConflictError,
+    NotFoundError,
+    StorageIOError,
+)
 from agentm_obsidian_vault import VaultBackend
 from agentm_obsidian_vault.survey import find_conflicts
 
@@ -42,6 +50,41 @@ def test_a_conflict_copy_is_not_part_of_the_store(vault: VaultBackend, root: Pat
         with pytest.raises(NotFoundError):
             verb(copy)
     assert (root / "notes" / name).read_text() == "theirs"
+
+
+def test_no_file_of_a_folder_without_such_a_name_is_looked_at(
+    vault: VaultBackend, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`agentm doctor` has two seconds for a vault of any size."""
+    for key in ("many/a.md", "many/b.md", "many/deep/c.md", "few/PLAN.md", "caf\u00e9/d.md"):
+        vault.write(Locator(key), "mine")
+    for place in ("few", "caf\u00e9"):
+        (root / place / COPIES[1].replace("PLAN", "PLAN" if place == "few" else "d")).write_text("theirs")
+    asked = []
+    info = FileStore.info
+    monkeypatch.setattr(FileStore, "info", lambda store, locator: asked.append(locator.key) or info(store, locator))
+    walked = []
+    walk = FileStore.walk
+    monkeypatch.setattr(FileStore, "walk", lambda store, locator: walked.append(locator.key) or walk(store, locator))
+    assert [conflict.base.key for conflict in find_conflicts(vault)] == ["caf\u00e9/d.md", "few/PLAN.md"]
+    assert {key.partition("/")[0] for key in asked} - {"_meta"} == {"few", "caf\u00e9"}
+    assert walked == ["_meta/conflicts"]
+
+
+def test_a_folder_that_fails_to_be_read_is_an_error(
+    vault: VaultBackend, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    vault.write(Locator("shut/PLAN.md"), "mine")
+    scan = os.scandir
+
+    def fails(path: object) -> object:
+        if str(path).endswith("shut"):
+            raise PermissionError(13, "Permission denied", str(path))
+        return scan(path)
+
+    monkeypatch.setattr(os, "scandir", fails)
+    with pytest.raises(StorageIOError, match="shut cannot be read: Permission denied"):
+        find_conflicts(vault)
 
 
 @pytest.mark.parametrize("if_match", [None, ABSENT])

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from agentm_kernel.plugin import Device, HookContext, Locator
+from agentm_recall import out_of_reach
 from agentm_recall.doctor import agentm_doctor_checks
 from agentm_recall.out_of_reach import notes_nowhere, unnamed_notes
 from agentm_recall.provider import why
@@ -85,3 +86,15 @@ def test_what_was_kept_of_a_note_that_another_program_deleted_is_had_by_the_hint
     assert f"`agentm checkpoint {command} db`" in refused.stderr
     assert home.run("checkpoint", command, "db").returncode == 0
     assert file.exists() == (command == "undo")
+
+
+def test_notes_in_their_place_are_not_walked_to_find_those_that_are_not(
+    home: Home, store: StorageBackend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`agentm doctor` has two seconds for a store of any size."""
+    home.note(f"{HERE}/plain.md", "Use Postgres.\n")
+    home.note("Ideas/loose.md", "Use Postgres, really.\n")
+    walked = []
+    monkeypatch.setattr(out_of_reach, "note_files", lambda _, place: walked.append(place.key) or ())
+    list(notes_nowhere(store))
+    assert sorted(walked) == ["Ideas", "_meta"]

@@ -58,8 +58,9 @@ def _rows(vault: VaultBackend, context: HookContext) -> Iterator[DoctorRow]:
         yield _conflicts_row(vault)
         yield from _clash_rows(vault)
         yield from _lost_rows(context)
-        yield _collisions_row(vault)
-        yield _leftovers_row(vault)
+        paths = sorted(_paths(vault.describe()))
+        yield _collisions_row(paths)
+        yield _leftovers_row(paths)
     except AgentmError as error:
         yield DoctorRow("fail", "vault", error.message, error.hint)
 
@@ -120,8 +121,8 @@ def _lost_rows(context: HookContext) -> Iterator[DoctorRow]:
         )
 
 
-def _collisions_row(vault: VaultBackend) -> DoctorRow:
-    found = collisions(vault.describe())
+def _collisions_row(paths: list[str]) -> DoctorRow:
+    found = collisions(paths)
     if not found:
         return DoctorRow("ok", "collisions", "no two names differ only in case or Unicode form")
     return DoctorRow(
@@ -132,8 +133,8 @@ def _collisions_row(vault: VaultBackend) -> DoctorRow:
     )
 
 
-def _leftovers_row(vault: VaultBackend) -> DoctorRow:
-    found = sorted(path for path in _paths(vault.describe()) if _is_unfinished(os.path.basename(path)))
+def _leftovers_row(paths: list[str]) -> DoctorRow:
+    found = [path for path in paths if _is_unfinished(os.path.basename(path))]
     if not found:
         return DoctorRow("ok", "leftovers", "none")
     return DoctorRow(
@@ -149,14 +150,16 @@ def _is_unfinished(name: str) -> bool:
     return name.startswith(TEMP_PREFIX) and not name.endswith(".swap")
 
 
-def collisions(root: str) -> list[str]:
-    """Paths below `root` that differ from another one only in case or Unicode form."""
+def collisions(paths: list[str]) -> list[str]:
+    """Those that differ from another one before them only in case or Unicode form."""
     import unicodedata
 
     spelled: dict[str, str] = {}
     found = []
-    for path in sorted(_paths(root)):
-        folded = unicodedata.normalize("NFC", unicodedata.normalize("NFC", path).casefold())
+    for path in paths:
+        folded = path.casefold()
+        if not path.isascii():
+            folded = unicodedata.normalize("NFC", unicodedata.normalize("NFC", path).casefold())
         other = spelled.setdefault(folded, path)
         if other != path:
             found.append(path)
@@ -167,8 +170,8 @@ def _paths(root: str) -> Iterator[str]:
     """What lies below `root`, without what programs keep in folders of their own."""
     for folder, folders, files in os.walk(root):
         folders[:] = [name for name in folders if not name.startswith(".")]
-        for name in (*folders, *files):
-            yield os.path.relpath(os.path.join(folder, name), root)
+        place = "" if folder == root else os.path.relpath(folder, root)
+        yield from (os.path.join(place, name) for name in (*folders, *files))
 
 
 def _some(names: list[str]) -> str:

@@ -6,7 +6,19 @@ looked at, and the patterns of conflict copies are loaded only for a name that m
 
 from __future__ import annotations
 
-from agentm_kernel.plugin import CONFLICTS, AgentmError, FileStore, Frozen, Info, Locator, NotFoundError
+import os
+
+from agentm_kernel.plugin import (
+    CONFLICTS,
+    AgentmError,
+    FileStore,
+    Frozen,
+    Info,
+    InvalidLocatorError,
+    Locator,
+    NotFoundError,
+    StorageIOError,
+)
 from agentm_obsidian_vault import kept
 from agentm_obsidian_vault.names import is_tool_file, may_be_copy, may_be_suspect
 
@@ -148,17 +160,38 @@ def _is_version(vault: VaultBackend, base: Locator, other: Locator) -> bool:
 
 
 def _folders(vault: VaultBackend, below: Locator) -> Iterator[tuple[Locator, dict[str, Info]]]:
-    """The files of each folder at or below `below`; for a note, those of the folder that it lies in."""
+    """The files of each folder at or below `below` that may hold a version; for a note, of the one it lies in."""
     files = raw_files(vault)
-    folders: dict[Locator, dict[str, Info]] = {}
-    infos = (
-        files.walk(below) if not below.key or _is_folder(files, below) else map(files.info, files.list(below.parent))
-    )
-    for info in infos:
-        parts = info.locator.parts
-        if not info.is_dir and kept.note_of(info.locator) is None and not any(map(is_tool_file, parts)):
-            folders.setdefault(info.locator.parent, {})[info.locator.name] = info
-    yield from folders.items()
+    is_folder = not below.key or _is_folder(files, below)
+    for folder in _promising_folders(vault, below) if is_folder else (below.parent,):
+        infos = (info for locator in files.list(folder) if (info := _info(vault, locator)) is not None)
+        yield folder, {info.locator.name: info for info in infos if _is_beside_notes(info)}
+
+
+def _is_beside_notes(info: Info) -> bool:
+    """Whether this is a file that neither a tool nor the folder of kept versions has for itself."""
+    return not (info.is_dir or kept.note_of(info.locator) or any(map(is_tool_file, info.locator.parts)))
+
+
+def _promising_folders(vault: VaultBackend, below: Locator) -> Iterator[Locator]:
+    """Those with a name that may be of a version. Names are all that is looked at, so 100,000 notes take no second.
+
+    Names that are not ASCII can be spelled in several ways: there the store itself is asked what there is.
+    """
+    for place, folders, names in os.walk(os.path.join(vault.root, *below.parts), onerror=_refuse):
+        folders[:] = [name for name in folders if not is_tool_file(name)]
+        if _candidates(names, vault.devices) or not all(map(str.isascii, names)):
+            try:
+                yield Locator(os.path.relpath(place, vault.root).replace(os.sep, "/"))
+            except InvalidLocatorError:
+                continue  # no key names what lies there
+
+
+def _refuse(error: OSError) -> None:
+    if not isinstance(error, FileNotFoundError):  # one that went away meanwhile holds nothing
+        raise StorageIOError(
+            f"the folder {error.filename} cannot be read: {error.strerror}", errno=error.errno
+        ) from error
 
 
 def _is_folder(files: FileStore, locator: Locator) -> bool:

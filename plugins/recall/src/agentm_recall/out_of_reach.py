@@ -37,9 +37,11 @@ def unnamed_notes(backend: StorageBackend, folders: Iterable[Locator]) -> Iterat
 def notes_nowhere(backend: StorageBackend) -> Iterator[str]:
     """Keys of notes that a search finds, and that no project and no person has by their place."""
     for entry in backend.list(Locator()):
-        keys: Iterable[str] = (entry.key, *(info.locator.key for info in note_files(backend, entry)))
+        keys: Iterable[str]
         if entry.key in (PERSONAL, *PROJECT_FOLDERS):
-            keys = (child.key for child in backend.list(entry))
+            keys = (child.key for child in backend.list(entry))  # deeper ones have a place; a walk takes a second
+        else:
+            keys = (entry.key, *(info.locator.key for info in note_files(backend, entry)))
         yield from (key for key in keys if is_note(key) and is_nowhere(key))
 
 

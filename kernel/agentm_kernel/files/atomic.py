@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 def atomic_write(path: str | os.PathLike[str], content: str | bytes) -> str:
     """Replace the file at `path`: temp file beside it, fsync, rename, fsync of the directory. Returns its full path.
 
-    The mode of an existing file is kept; a new one in a private directory is private. Folders that are missing are
-    made, for this user alone. Inside a store, hold its mutex. A target that is a link, a directory, a FIFO or a
-    device is refused.
+    The mode of an existing file is kept; a new one in a private directory is private, in a shared one shared. Folders
+    that are missing are made, for this user alone. Inside a store, hold its mutex. A target that is a link, a
+    directory, a FIFO or a device is refused.
     """
     whole = os.path.abspath(path)
     parent, name = os.path.split(whole)
@@ -105,6 +105,8 @@ def write_temp(directory: Directory, temp: str, data: bytes, status: os.stat_res
     try:
         if status is not None:
             _keep_owner_and_mode(descriptor, status)
+        elif not private:
+            directory.share(descriptor)
         write_all(descriptor, data)
         # A failed fsync is never retried: the kernel has already dropped the dirty pages it could not write.
         os.fsync(descriptor)

@@ -95,6 +95,18 @@ class Directory:
         """Whether a new file in here is for this user alone: nobody else may look inside, or so it was said."""
         return self.keeps_private or not self.own_status().st_mode & 0o077
 
+    def share(self, made: int | Directory) -> None:
+        """Let the group have what was just made in here, whatever the umask says, if people share this folder by its
+        setgid bit: it would be out of the others' reach. As with the umask, failing to is no reason not to write.
+        """
+        mode = self.own_status().st_mode
+        if mode & stat.S_ISGID and mode & stat.S_IWGRP:
+            place, may = (made._place, 0o070) if isinstance(made, Directory) else (made, 0o060)  # noqa: SLF001
+            try:
+                os.chmod(place, stat.S_IMODE(os.stat(place).st_mode) | mode & may)
+            except OSError:
+                pass
+
     def _at(self, name: str) -> str:
         """How the system is told a name in here, together with `_fd`."""
         return name

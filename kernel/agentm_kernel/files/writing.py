@@ -288,6 +288,8 @@ class StoreWriter:
                 except FileExistsError:
                     pass  # a sync client was faster; entering what it made will tell
                 child = directory.enter(name)
+                if not self._store.private:
+                    directory.share(child)
         except OSError as error:
             if error.errno not in NO_DIRECTORY:
                 raise

@@ -62,6 +62,50 @@ def test_in_a_private_store_every_file_is_made_private(tmp_path: Path, asked_for
     assert {*asked_for} == {0o600}
 
 
+@pytest.mark.parametrize(
+    ("mode", "folder", "note"),
+    [
+        pytest.param(0o2770, 0o2770, 0o660, id="people of a group share it"),
+        pytest.param(0o2775, 0o2770, 0o660, id="others only look"),
+        pytest.param(0o2755, 0o2700, 0o600, id="the group may not write"),
+        pytest.param(0o770, 0o700, 0o600, id="no setgid bit"),
+    ],
+)
+def test_what_is_new_in_a_folder_that_a_group_shares_is_the_groups_whatever_the_umask(
+    store: FileStore, root: Path, mode: int, folder: int, note: int
+) -> None:
+    root.chmod(mode)
+    os.umask(0o077)
+    store.write(NOTE, "one\n")
+    store.mkdir(Locator("made/deep"))
+    store.write(NOTE, "two\n")
+    made = modes_below(root)
+    assert (made["notes"], made["made"], made["deep"], made["a.md"]) == (folder, folder, folder, note)
+    store.append(NOTE, "three\n")
+    assert modes_below(root)["a.md"] == note
+
+
+def test_a_private_store_shares_nothing_and_a_system_that_does_not_let_us_share_gets_the_note(
+    tmp_path: Path, store: FileStore, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mine = FileStore(tmp_path / "mine", create_root=True, private=True)
+    mine.check_usable(read_only=False)
+    (tmp_path / "mine").mkdir(exist_ok=True)
+    (tmp_path / "mine").chmod(0o2770)
+    mine.write(NOTE, "one\n")
+    assert modes_below(tmp_path / "mine")["a.md"] == 0o600
+    assert modes_below(tmp_path / "mine")["notes"] & 0o777 == 0o700
+
+    def refuses(*_: object, **__: object) -> None:
+        raise PermissionError(1, "Operation not permitted")
+
+    root.chmod(0o2770)
+    os.umask(0o077)
+    monkeypatch.setattr(os, "chmod", refuses)
+    store.write(NOTE, "one\n")
+    assert store.read(NOTE) == "one\n"
+
+
 def test_the_new_version_of_a_note_is_private_until_it_has_the_mode_of_the_old_one(
     store: FileStore, root: Path, asked_for: list[int]
 ) -> None:

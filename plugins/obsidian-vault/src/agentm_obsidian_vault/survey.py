@@ -190,7 +190,9 @@ def _promising_folders(vault: VaultBackend, below: Locator) -> Iterator[Locator]
 def _refuse(error: OSError) -> None:
     if not isinstance(error, FileNotFoundError):  # one that went away meanwhile holds nothing
         raise StorageIOError(
-            f"the folder {error.filename} cannot be read: {error.strerror}", errno=error.errno
+            f"the folder {error.filename} cannot be read: {error.strerror}",
+            hint="check who owns the vault and its permissions",
+            errno=error.errno,
         ) from error
 
 

@@ -39,10 +39,11 @@ class AgentmError(Exception):
 
     def __reduce__(self) -> tuple[Any, ...]:
         # OSError's own pickling drops attributes, and keyword arguments need a helper in any case.
-        return rebuild, (type(self), self.message, dict(self.__dict__))
+        elsewhere = {"errno": self.errno} if isinstance(self, OSError) else {}
+        return _rebuild, (type(self), self.message, {**self.__dict__, **elsewhere})
 
 
-def rebuild(cls: type[AgentmError], message: str, state: dict[str, Any]) -> AgentmError:
+def _rebuild(cls: type[AgentmError], message: str, state: dict[str, Any]) -> AgentmError:
     error = cls.__new__(cls, message)
     error.args = (message,)
     for name, value in state.items():

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-from agentm_kernel.errors import AgentmError, rebuild
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
+from agentm_kernel.errors import AgentmError
 
 
 class StorageError(AgentmError):
@@ -23,9 +19,6 @@ class StorageIOError(StorageError, OSError):
     def __init__(self, message: str, *, hint: str | None = None, errno: int | None = None) -> None:
         super().__init__(message, hint=hint)
         self.errno = errno
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return rebuild, (type(self), self.message, {**self.__dict__, "errno": self.errno})
 
 
 class InvalidLocatorError(AgentmError, ValueError, TypeError):

@@ -38,13 +38,8 @@ def expanded(path: str, environ: Mapping[str, str]) -> str:
     return home_directory(environ) + path[1:] if is_of_home else path
 
 
-def config_path(environ: Mapping[str, str]) -> str:
-    """The file that the writer writes, and that the reader looks for first."""
-    return config_places(environ)[0]
-
-
-def config_places(environ: Mapping[str, str], home: str = "") -> tuple[str, str | None]:
-    """`config_path`, and where older installs kept the file: no such place when a prefix was chosen."""
+def config_places(environ: Mapping[str, str], home: str = "") -> tuple[str, ...]:
+    """The file that is written, and read first; then, unless a prefix was chosen, where older installs kept it."""
     prefix = expanded(environ.get(PREFIX_VARIABLE, ""), environ)
     if not prefix:
         home = home or home_directory(environ)
@@ -53,7 +48,7 @@ def config_places(environ: Mapping[str, str], home: str = "") -> tuple[str, str 
     if not os.path.isabs(prefix):  # it would mean another configuration in every working directory
         hint = f"set {PREFIX_VARIABLE} to an absolute path, or unset it"
         raise errors.ConfigError(f"${PREFIX_VARIABLE} is not an absolute path: {prefix!r}", hint=hint)
-    return os.path.join(prefix, CONFIG_NAME), None
+    return (os.path.join(prefix, CONFIG_NAME),)
 
 
 _TABLE, _OLDER_TABLE, _OLDER_KEY = "plugins.vault", "plugins.obsidian-vault", "vault_path"
@@ -197,7 +192,7 @@ def _copied(value: object) -> object:
 def load(environ: Mapping[str, str], home: str = "") -> Config:
     """The configuration as it is now; `ConfigError` if there is one that cannot be relied on."""
     path, status, is_legacy = find(environ, home)
-    found = {} if status is None else settings_in(parse_document(read_file(path), path), path)
+    found = {} if status is None else settings_in(read_document(path), path)
     settings: Settings = {}
     for key in found:
         names = spellings(key)
@@ -207,33 +202,28 @@ def load(environ: Mapping[str, str], home: str = "") -> Config:
 
 def find(environ: Mapping[str, str], home: str = "") -> tuple[str, os.stat_result | None, bool]:
     """The file that `load` reads, its status (`None` if there is no file), and whether it is an older install's."""
-    path, older = config_places(environ, home)
-    status = _look(path)
-    if status is None and older is not None and (status := _look(older)) is not None:
-        return older, status, True
-    return path, status, False
+    places = config_places(environ, home)
+    for path in places:
+        try:
+            return path, os.lstat(path), path != places[0]  # also a link that leads nowhere: reading it will say so
+        except FileNotFoundError:
+            continue
+        except OSError as error:
+            raise _unreadable(path, error) from error
+    return places[0], None, False
 
 
-def _look(path: str) -> os.stat_result | None:
-    """What is there, a link that leads nowhere included: reading it will say so."""
+def read_document(path: str) -> dict[str, object]:
+    """The JSON object that the file holds, as it is written there."""
     try:
-        return os.lstat(path)
-    except FileNotFoundError:
-        return None
+        data = read_small_file(path, SIZE_LIMIT)
     except OSError as error:
         raise _unreadable(path, error) from error
-
-
-def read_file(path: str) -> bytes:
-    """The bytes of the configuration."""
-    try:
-        return read_small_file(path, SIZE_LIMIT)
-    except OSError as error:
-        raise _unreadable(path, error) from error
+    return parse_document(data, path)
 
 
 def parse_document(data: bytes, path: str) -> dict[str, object]:
-    """The JSON object that the file holds, as it is written there."""
+    """The object that the text of the file spells."""
     from agentm_kernel.device.json_text import parse_object
 
     try:
@@ -241,16 +231,6 @@ def parse_document(data: bytes, path: str) -> dict[str, object]:
     except errors.MalformedJson as error:
         hint = "correct the file, or move it away and run `agentm config set storage.backend NAME`"
         raise errors.ConfigError(f"the configuration {path} is not valid: {error}", hint=hint) from error
-
-
-def settings_in(document: dict[str, object], path: str) -> Settings:
-    """The settings of a document, checked."""
-    try:
-        return settings_of(document)
-    except errors.UnfitSetting as error:
-        raise errors.ConfigError(
-            f"the configuration {path} is refused: {error}", hint=f"run `{error.remedy}`"
-        ) from error
 
 
 def _unreadable(path: str, error: OSError) -> errors.ConfigError:
@@ -339,16 +319,20 @@ def is_group(key: str) -> bool:
     return key in _GROUPS or (key.startswith(_TABLES) and key.count(".") == 1)
 
 
-def settings_of(document: dict[str, object]) -> Settings:
-    """Every setting of a document, in its order; `UnfitSetting` names the first that may not stand."""
+def settings_in(document: dict[str, object], path: str) -> Settings:
+    """Every setting of a document, in its order; `ConfigError` names the first that may not stand."""
     found: Settings = {}
-    _collect(document, "", found)
-    for key in found:
-        outer, dot, _ = key.rpartition(".")
-        while dot:
-            if outer in found:
-                raise errors.UnfitSetting(key, f"is given beside a value of '{outer}'")
-            outer, dot, _ = outer.rpartition(".")
+    try:
+        _collect(document, "", found)
+        for key in found:
+            outer, dot, _ = key.rpartition(".")
+            while dot:
+                if outer in found:
+                    raise errors.UnfitSetting(key, f"is given beside a value of '{outer}'")
+                outer, dot, _ = outer.rpartition(".")
+    except errors.UnfitSetting as error:
+        hint = f"run `{error.remedy}`"
+        raise errors.ConfigError(f"the configuration {path} is refused: {error}", hint=hint) from error
     return found
 
 

@@ -5,7 +5,6 @@ A document is edited in place: the spelling that is found is kept, and so is eve
 
 from __future__ import annotations
 
-import json
 import os
 import stat
 from typing import TYPE_CHECKING, Any
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from agentm_kernel import errors
 from agentm_kernel.device import config
 from agentm_kernel.device.config import is_group, normalised
+from agentm_kernel.device.json_text import encoded
 from agentm_kernel.errors import AgentmError, ConfigError
 from agentm_kernel.files.atomic import replace_file
 from agentm_kernel.files.mutex import store_mutex
@@ -132,16 +132,16 @@ def bind_project(environ: Mapping[str, str], keys: Sequence[str], store: str | N
 def _edit(environ: Mapping[str, str], change: Callable[[Document], object], *, must_be_sound: bool) -> None:
     _current(environ)  # what cannot be read is refused before a folder is made
     # A link is the operator's: the file it leads to is replaced, and its folder is the one to lock.
-    target = os.path.realpath(config.config_path(environ))
+    target = os.path.realpath(config.config_places(environ)[0])
     folder, name = os.path.split(target)
     try:
         make_private_folder(folder)
         with store_mutex(folder), open_root(folder) as directory:
             directory.sweep()
             document, is_successor = _current(environ)
-            before = _serialised(document)
+            before = encoded(document)
             change(document)
-            data = _serialised(document)
+            data = encoded(document)
             if len(data) > config.SIZE_LIMIT:
                 too_large = f"the configuration would be larger than {config.SIZE_LIMIT:,} bytes"
                 raise ConfigError(too_large, hint=_UNCHANGED)
@@ -164,14 +164,4 @@ def _edit(environ: Mapping[str, str], change: Callable[[Document], object], *, m
 def _current(environ: Mapping[str, str]) -> tuple[Document, bool]:
     """The document to change, and whether it is the first at its place: empty, or carried over from an older one."""
     path, status, is_legacy = config.find(environ)
-    if status is None:
-        return {}, True
-    return config.parse_document(config.read_file(path), path), is_legacy
-
-
-def _serialised(document: Document) -> bytes:
-    text = json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False)
-    try:
-        return f"{text}\n".encode()
-    except UnicodeEncodeError:  # half a surrogate pair, on its way out or not: only an escape can carry it
-        return f"{json.dumps(document, indent=2)}\n".encode()
+    return ({}, True) if status is None else (config.read_document(path), is_legacy)

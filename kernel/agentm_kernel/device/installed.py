@@ -189,9 +189,7 @@ def _name_and_version(path: str, unreadable: list[str]) -> tuple[str, str]:
 
 
 def _is_first(key: str, found: dict[str, list[PluginRecord]], others: list[str], unreadable: list[str]) -> bool:
-    """Whether no distribution before had this name. What the others are called is asked only now: where none of ours
-    follows them, it does not matter.
-    """
+    """Whether no distribution before had this name. Theirs are asked for only now: they matter where ours follow."""
     while others:
         found.setdefault(_name_and_version(others.pop(), unreadable)[0], [])
     return key not in found

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
     from agentm_kernel.errors import AgentmError
 
-
 try:
     from _json import make_scanner
 except ImportError:  # not CPython
@@ -76,6 +75,11 @@ def dump(document: Mapping[str, object]) -> str:
     import json
 
     return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+
+
+def encoded(document: Mapping[str, object]) -> bytes:
+    """`dump` for a file. Half a surrogate pair, as paths may hold, is escaped the way JSON does, and comes back."""
+    return dump(document).encode("utf-8", "backslashreplace")
 
 
 def _scan(body: str, text: str) -> object:
@@ -177,8 +181,7 @@ class JsonTable:
         with locked_folder(os.path.dirname(self.path)):
             changed = {**self.read(), **changes}
             kept = {key: value for key, value in sorted(changed.items()) if value is not None}
-            # Bytes of a path that are no text are escaped, as JSON does it, and come back as they were.
-            atomic_write(self.path, dump(kept).encode("utf-8", "backslashreplace"))
+            atomic_write(self.path, encoded(kept))
 
 
 def locked_folder(folder: str) -> AbstractContextManager[object]:

@@ -6,7 +6,7 @@ import json
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from agentm_kernel.device.config import settings_of
+from agentm_kernel.device.config import settings_in
 from agentm_kernel.device.config_writer import put, take_out
 
 PUT = {
@@ -136,4 +136,4 @@ def test_after_any_edits_the_document_says_what_was_put_and_not_taken_out(start,
         else:
             assert take_out(document, key) == (key in expected)
             expected.pop(key, None)
-    assert settings_of(document) == expected
+    assert settings_in(document, "the file") == expected

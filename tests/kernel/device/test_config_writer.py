@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 from agentm_kernel.device.config import SIZE_LIMIT, load
-from agentm_kernel.device.config_writer import _serialised, set_value, unset_value
+from agentm_kernel.device.config_writer import set_value, unset_value
+from agentm_kernel.device.json_text import encoded
 from agentm_kernel.errors import ConfigError
 
 posix = pytest.mark.skipif(os.name == "nt", reason="needs POSIX modes and links")
@@ -366,4 +367,4 @@ def test_a_setter_killed_at_any_moment_leaves_a_whole_file_and_no_lock(home):
 
 @pytest.mark.parametrize(("text", "written"), [("é", "é"), ("\ud800", "\\ud800")], ids=["text", "half a pair"])
 def test_the_file_is_laid_out_for_people_to_read(text: str, written: str) -> None:
-    assert _serialised({"a": text}).decode() == f'{{\n  "a": "{written}"\n}}\n'
+    assert encoded({"a": text}).decode() == f'{{\n  "a": "{written}"\n}}\n'

@@ -81,7 +81,7 @@ def test_on_windows_platformdirs_is_asked(monkeypatch):
 
 def test_the_config_lies_in_the_prefix_and_nowhere_else_when_there_is_one():
     environ = {"HOME": "/home/ada", "AGENTM_INSTALL_PREFIX": "/opt/agentm"}
-    assert paths.config_places(environ) == ("/opt/agentm/.agentm-config.json", None)
+    assert paths.config_places(environ) == ("/opt/agentm/.agentm-config.json",)
 
 
 def test_an_empty_prefix_is_no_prefix():
@@ -94,25 +94,25 @@ def test_an_empty_prefix_is_no_prefix():
 
 def test_a_tilde_in_the_prefix_is_the_home():
     environ = {"HOME": "/home/ada", "AGENTM_INSTALL_PREFIX": "~/.claude"}
-    assert paths.config_path(environ) == "/home/ada/.claude/.agentm-config.json"
+    assert paths.config_places(environ)[0] == "/home/ada/.claude/.agentm-config.json"
 
 
 def test_a_relative_prefix_is_refused_because_it_would_move_with_the_working_directory():
     with pytest.raises(ConfigError, match="not an absolute path") as caught:
-        paths.config_path({"HOME": "/home/ada", "AGENTM_INSTALL_PREFIX": "here"})
+        paths.config_places({"HOME": "/home/ada", "AGENTM_INSTALL_PREFIX": "here"})
     assert caught.value.hint
 
 
 def test_a_changed_environment_is_seen_at_once():
     environ = {"HOME": "/home/ada"}
-    first = paths.config_path(environ)
+    first = paths.config_places(environ)[0]
     environ["XDG_CONFIG_HOME"] = "/xdg"
-    second = paths.config_path(environ)
+    second = paths.config_places(environ)[0]
     environ["AGENTM_INSTALL_PREFIX"] = "/prefix"
-    third = paths.config_path(environ)
+    third = paths.config_places(environ)[0]
     environ.clear()
     environ["HOME"] = "/home/ada"
-    assert [first, second, third, paths.config_path(environ)] == [
+    assert [first, second, third, paths.config_places(environ)[0]] == [
         "/home/ada/.config/agentm/.agentm-config.json",
         "/xdg/agentm/.agentm-config.json",
         "/prefix/.agentm-config.json",

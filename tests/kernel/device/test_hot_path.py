@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import agentm_kernel
-from agentm_kernel.device.config import config_path, load
+from agentm_kernel.device.config import config_places, load
 from agentm_kernel.errors import ConfigError
 from agentm_kernel.files import user_directory
 
@@ -77,7 +77,7 @@ def test_reading_creates_and_changes_nothing(home, place):
     if place != "nowhere":
         home.write("{" if place == "broken" else {"storage.backend": "x"}, legacy=place == "legacy")
     before = home.snapshot()
-    config_path(home.environ)
+    config_places(home.environ)
     for kind in ("cache", "state"):
         user_directory(kind, home.environ)
     try:

@@ -27,8 +27,16 @@ def command(update_only: bool, as_json: bool) -> None:
         raise AgentmError(
             f"the index was not built: {error}", hint="notes and searches work without it, only slower"
         ) from error
+    for why in () if as_json else changes.unlisted:
+        click.echo(f"some notes are not in the index: {why}", err=True)
     if as_json:
-        echo_json(index=index.path(), looked_at=changes.looked_at, indexed=changes.indexed, removed=changes.removed)
+        echo_json(
+            index=index.path(),
+            looked_at=changes.looked_at,
+            indexed=changes.indexed,
+            removed=changes.removed,
+            unlisted=list(changes.unlisted),
+        )
     else:
         click.echo(
             f"indexed {counted(changes.indexed, 'note')}, removed {changes.removed}; the index is {index.path()}"

@@ -4,19 +4,22 @@ A listing is exact, and takes longer the more notes there are. So questions are 
 changes the time of a folder when something in it is made, replaced or removed; only folders whose time is another one
 are listed. What this does not see, text that was changed inside its file, is found by the next listing; and whatever
 is shown is read from the store first.
+
+A folder that cannot be listed (another user's, say) costs what lies below it, and no more: it is said beside the
+answer, and what the index knows of it stays. Not being able to list the place that was asked for is an error.
 """
 
 from __future__ import annotations
 
 import time
 
-from agentm_kernel.plugin import Frozen, Locator, NotFoundError, walk_folders
-from agentm_recall.index.place import has_times
+from agentm_kernel.plugin import Frozen, Locator, NotFoundError, StorageIOError, walk_folders
+from agentm_recall.index.place import has_times, is_elsewhere
 from agentm_recall.layout import holds_notes, is_note
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 
     from agentm_kernel.plugin import Folder, Info, StorageBackend
     from agentm_recall.index.database import Database
@@ -35,6 +38,8 @@ class Changes(Frozen):
     removed: int = 0
     unreached: int = 0
     """Notes that the deadline left out."""
+    unlisted: tuple[str, ...] = ()
+    """Why folders could not be looked into."""
 
 
 def silent(_label: str, items: Sequence[Info]) -> Iterable[Info]:
@@ -56,9 +61,15 @@ class Difference:
         """Whether everything was listed."""
         self.learnt: list[str] = []
         """Folders whose version was another one in the index, or none while they were too young to have one."""
+        self.unlisted: dict[str, str] = {}
+        """By folder: why it could not be listed. Nothing is known of what lies below it."""
 
     def __bool__(self) -> bool:
         return bool(self.stale or self.gone)
+
+    def lost(self, keys: Iterable[str]) -> list[str]:
+        """Those of the keys that are in no folder that could not be listed: if they were not seen, they are gone."""
+        return [key for key in keys if not any(f"{key}/".startswith(f"{folder}/") for folder in self.unlisted)]
 
     @property
     def keys(self) -> list[str]:
@@ -76,10 +87,11 @@ def find_difference(database: Database, backend: StorageBackend, places: Sequenc
     difference = Difference({key: digest for key, (_, digest) in known.items()})
     seen: set[str] = set()
     for place in places:
-        for folder in walk_folders(backend, place):
+        for folder in _folders_below(difference, backend, place):
             _compare(difference, folder, known, seen)
-    difference.gone = [key for key in known if key not in seen]
-    difference.gone_folders = [key for key in database.folders(places) if key not in difference.folders]
+    difference.gone = difference.lost(key for key in known if key not in seen)
+    unseen = (key for key in database.folders(places) if key not in difference.folders)
+    difference.gone_folders = difference.lost(unseen)
     difference.is_whole = any(not place.key for place in places)
     return difference
 
@@ -91,17 +103,26 @@ def find_changes(
     folders = database.folders(places)
     if not folders or not has_times(backend):
         return find_difference(database, backend, places)
-    versions = {key: _version(backend, key) for key in dict.fromkeys((*folders, *(place.key for place in places)))}
+    asked = {place.key for place in places}
+    unlisted: dict[str, str] = {}
+    versions: dict[str, str | None] = {}
+    for key in dict.fromkeys((*folders, *asked)):
+        with _Unlisted(backend, key, unlisted, asked):
+            versions[key] = _version(backend, key)
     changed = [key for key, version in versions.items() if version is not None and version != folders.get(key)]
     lost = [key for key, version in versions.items() if version is None and key in folders]
     if database.count(changed) > most:
         return None
     known = database.versions_in((*changed, *lost))
     difference = Difference({key: digest for key, (_, digest) in known.items()})
+    difference.unlisted = unlisted
     seen: set[str] = set()
     for key in changed:
-        _list(difference, backend, key, folders, known, seen)
-    difference.gone = [key for key in known if key not in seen]
+        with _Unlisted(backend, key, unlisted, asked):
+            _list(difference, backend, key, folders, known, seen)
+    for key in unlisted:
+        difference.folders.pop(key, None)  # so that the next one who asks looks again
+    difference.gone = difference.lost(key for key in known if key not in seen)
     difference.gone_folders = lost
     for key in database.unsettled(places):
         if key not in known and key not in seen:
@@ -121,9 +142,41 @@ def compare_notes(database: Database, backend: StorageBackend, keys: Iterable[st
     return difference
 
 
+class _Unlisted:
+    """Looking at a folder; that it cannot be listed is noted, unless it was asked for or is not on this device."""
+
+    def __init__(
+        self, backend: StorageBackend, key: str, unlisted: dict[str, str], asked: Container[str] = ()
+    ) -> None:
+        self._backend, self._key, self._unlisted, self._asked = backend, key, unlisted, asked
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> bool:
+        if not isinstance(error, StorageIOError) or self._key in self._asked or is_elsewhere(self._backend):
+            return False
+        self._unlisted[self._key] = error.message
+        return True
+
+
+def _folders_below(difference: Difference, backend: StorageBackend, place: Locator) -> Iterator[Folder]:
+    """`walk_folders`. A walk ends where it fails: then each folder is tried by itself, those once more that came."""
+    try:
+        yield from walk_folders(backend, place)
+        return
+    except StorageIOError:
+        if is_elsewhere(backend):
+            raise
+    for child in backend.list(place):
+        with _Unlisted(backend, child.key, difference.unlisted):
+            if _version(backend, child.key) is not None:
+                yield from _folders_below(difference, backend, child)
+
+
 def _compare(difference: Difference, folder: Folder, known: dict[str, tuple[str, str]], seen: set[str]) -> None:
     place = folder.info.locator.key
-    if not holds_notes(place):
+    if not holds_notes(place) or place in difference.folders:
         return
     difference.folders[place] = _settled(folder.info)
     prefix = f"{place}/" if place else ""
@@ -146,7 +199,7 @@ def _list(
     """One folder; of what lies below it only folders that nobody knew."""
     prefix = f"{key}/" if key else ""
     if not any(other.startswith(prefix) and other != key for other in folders):
-        for folder in walk_folders(backend, Locator(key)):
+        for folder in _folders_below(difference, backend, Locator(key)):
             _compare(difference, folder, known, seen)
         return
     try:
@@ -161,8 +214,9 @@ def _list(
         except NotFoundError:
             continue
         if info.is_dir:
-            for folder in walk_folders(backend, child):
-                _compare(difference, folder, known, seen)
+            with _Unlisted(backend, child.key, difference.unlisted):
+                for folder in _folders_below(difference, backend, child):
+                    _compare(difference, folder, known, seen)
         elif is_note(child.key):
             seen.add(child.key)
             if known.get(child.key, ("",))[0] != info.version:

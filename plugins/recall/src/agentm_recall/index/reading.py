@@ -130,6 +130,7 @@ class IndexReader:
                 changes = apply_difference(
                     stored, self.backend, difference, deadline=deadline, progress=progress, is_kept=False
                 )
+        notices += (f"some notes cannot be searched: {why}" for why in changes.unlisted)
         return Opened(stored, changes, notices, fresh, hidden)
 
     def _stored(self, notices: list[str]) -> Database | None:

@@ -27,7 +27,7 @@ from agentm_kernel.projects.repo_registry import list_repos as list_repos, read_
 from agentm_kernel.seam import Capabilities as Capabilities, Frozen as Frozen, Info as Info, MAX_CONTENT_BYTES as MAX_CONTENT_BYTES, Opening as Opening, layout as layout
 from agentm_kernel.seam.backend import ABSENT as ABSENT, API_VERSION as API_VERSION, Absent as Absent, Appends as Appends, BackendLayer as BackendLayer, COMMIT as COMMIT, ConflictCopies as ConflictCopies, DeviceCopy as DeviceCopy, DeviceFiles as DeviceFiles, Identity as Identity, PUSH as PUSH, PersonalSpace as PersonalSpace, SWAP_PROVIDER as SWAP_PROVIDER, StorageBackend as StorageBackend
 from agentm_kernel.seam.content import check_size as check_size, content_hash as content_hash, decode_content as decode_content, encode_content as encode_content
-from agentm_kernel.seam.facets import ConflictCopy as ConflictCopy, History as History, Rules as Rules, Sealed as Sealed, Transfer as Transfer, Unguarded as Unguarded, Version as Version, WatchedStore as WatchedStore, WorkingCopy as WorkingCopy
+from agentm_kernel.seam.facets import ConflictCopy as ConflictCopy, FACETS as FACETS, History as History, Rules as Rules, Sealed as Sealed, Transfer as Transfer, Unguarded as Unguarded, Version as Version, WatchedStore as WatchedStore, WorkingCopy as WorkingCopy
 from agentm_kernel.seam.folders import Folder as Folder, FolderWalk as FolderWalk, walk_folders as walk_folders
 from agentm_kernel.seam.layout import STAMP_KEY as STAMP_KEY
 from agentm_kernel.seam.locator import Locator as Locator, MAX_KEY_BYTES as MAX_KEY_BYTES, MAX_SEGMENT_BYTES as MAX_SEGMENT_BYTES, TEMP_PREFIX as TEMP_PREFIX, normalize_key as normalize_key

@@ -1,10 +1,10 @@
 """The hooks of group `agentm.plugins`: what is told to every plugin that wants to hear it, and with which values; and
 the tools that agents call.
 
-A plugin is a module or an object with functions of these names, each marked with `agentm_kernel.hookimpl`. A function
-may leave out arguments that it does not need. Hooks are called one plugin at a time: one that raises is reported and
-the others are called all the same, and a wrapper around a hook wraps only its own plugin's. What a plugin prints
-goes to standard error.
+A plugin is a module or an object with functions of these names, each marked with `agentm_kernel.plugin.hookimpl`. A
+function may leave out arguments that it does not need. Hooks are called one plugin at a time: one that raises is
+reported and the others are called all the same, and a wrapper around a hook wraps only its own plugin's. What a
+plugin prints goes to standard error.
 """
 
 from __future__ import annotations

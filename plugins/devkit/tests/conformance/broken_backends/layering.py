@@ -11,7 +11,7 @@ from agentm_kernel.errors import NotFoundError, StorageError
 from agentm_kernel.files.store import FileStore
 from agentm_kernel.seam import Capabilities, Info
 from agentm_kernel.seam.backend import Appends, BackendLayer
-from agentm_kernel.seam.facets import FACETS, History
+from agentm_kernel.seam.facets import FACETS, History, Sealed
 
 
 class Transparent(BackendLayer):
@@ -45,10 +45,16 @@ class SaysThatItEncrypts(Transparent):
         return self.inner.capabilities.replace(encryption=True)
 
 
-@broken_layer("layer_lists_its_facets", saying="Appends comes through, and `passes` does not name it")
+@broken_layer("layer_lists_its_facets", saying="DeviceFiles comes through, and `passes` does not name it")
 class HandsOutEveryFacet(BackendLayer):
     def facet(self, kind):
         return self if isinstance(self, kind) else self.inner.facet(kind)
+
+
+@broken_layer("layer_lists_its_facets", saying="Sealed comes through, and `passes` does not name it")
+class HandsOutTheStoreBeneathTheEncryption(BackendLayer):
+    def facet(self, kind):
+        return self.inner.facet(kind) if kind is Sealed else super().facet(kind)
 
 
 @broken_layer("layer_lists_its_facets", saying="`passes` names History, and it does not come through")

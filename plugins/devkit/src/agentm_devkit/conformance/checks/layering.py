@@ -8,8 +8,8 @@ from agentm_devkit.conformance.checking import check
 from agentm_devkit.conformance.expect import NotApplicable, Violation, refused, same, shown, unchanged
 from agentm_devkit.conformance.memory import MemoryBackend
 from agentm_devkit.conformance.subject import LayerSubject
-from agentm_kernel import plugin
 from agentm_kernel.plugin import (
+    FACETS,
     MAX_CONTENT_BYTES,
     Appends,
     Capabilities,
@@ -25,13 +25,6 @@ if TYPE_CHECKING:
     from agentm_devkit.conformance.bench import Bench
     from agentm_kernel.plugin import StorageBackend
 
-FACETS: tuple[type, ...] = tuple(
-    getattr(plugin, name)
-    for name in (
-        *("Appends", "ConflictCopies", "DeviceCopy", "DeviceFiles", "History", "Identity", "PersonalSpace", "Rules"),
-        *("Unguarded", "WatchedStore", "WorkingCopy"),
-    )
-)
 _NOTE = Locator("dir/note.md")
 
 

@@ -21,6 +21,7 @@ class Event(Frozen):
 
 _SESSION = "session_id, cwd"
 _TURN = "session_id, turn_id, cwd"
+_PROMPT = "UserPromptSubmit, userPromptSubmitted"
 
 EVENTS = (
     Event("workspace-open", "a workspace is opened", "", "cwd"),
@@ -29,7 +30,7 @@ EVENTS = (
     Event("session-end", "a session ends", "SessionEnd", _SESSION),
     Event("conversation-start", "a conversation starts", "", "conversation_id"),
     Event("conversation-end", "a conversation ends", "", "conversation_id"),
-    Event("prompt", "the user has sent a prompt", "UserPromptSubmit, BeforeAgent", f"{_TURN}, prompt"),
+    Event("prompt", "the user has sent a prompt", f"{_PROMPT}, BeforeAgent", f"{_TURN}, prompt"),
     Event("turn-start", "the agent starts to work on a prompt", "UserPromptSubmit", _TURN),
     Event("turn-end", "the agent has answered", "Stop, AfterAgent, agentStop", _TURN),
     Event("turn-error", "the agent has failed to answer", "StopFailure", _TURN),

@@ -13,6 +13,7 @@ import pytest
 from agentm_hosts.adapter import HostAdapter, newest
 from agentm_hosts.adapters import claude_code, codex, copilot, cursor, gemini, opencode, qwen, vscode
 from agentm_hosts.place import APPEND, SET, Place
+from agentm_kernel.plugin import EVENTS
 
 ADAPTERS = {
     module.ADAPTER.name: module.ADAPTER
@@ -36,6 +37,13 @@ def changed(host: str, place: Place) -> dict[str, dict[str, Any]]:
 
 def grouped(handler: dict[str, Any]) -> dict[str, Any]:
     return {"hooks": [{"type": "command", **handler}]}
+
+
+@pytest.mark.parametrize("host", sorted({*ADAPTERS} - {"opencode"}))  # whose words are functions of a plugin of ours
+def test_the_kernels_list_of_events_has_the_name_that_each_host_gives_one(host: str) -> None:
+    known = {event.name: event.reported_as.lower().split(", ") for event in EVENTS}
+    for event, native in ADAPTERS[host].hooks.items():
+        assert native.lower() in known[event], event
 
 
 def test_claude_code_starts_us_without_a_shell_and_has_our_tools_at_once() -> None:

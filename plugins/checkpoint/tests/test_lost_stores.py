@@ -9,7 +9,13 @@ import shutil
 import pytest
 
 from agentm_kernel import Locator, select_backend
-from agentm_kernel.plugin import AgentmError, ConfigError, NotFoundError, StoreIdentityError
+from agentm_kernel.plugin import (
+    AgentmError,
+    ConcurrentModificationError,
+    ConfigError,
+    NotFoundError,
+    StoreIdentityError,
+)
 
 STORE_ID = "11111111-2222-3333-4444-555555555555"
 
@@ -53,6 +59,24 @@ def test_it_comes_back_with_its_identity(lost, notes_in, make_notes, left):
     select_backend().write(Locator("new.md"), "it goes on")
     assert lost.json("list")["checkpoints"][0]["reason"] == "good"
     assert "nothing has changed" not in lost.run("create")
+
+
+def test_keys_that_another_device_brings_back_meanwhile_are_left(device, make_notes, monkeypatch):
+    store = select_backend()
+    for key, text in {**make_notes(3), "_meta/keys/1.age": "ours"}.items():
+        store.write(Locator(key), text)
+    device.run("create")
+    shutil.rmtree(device.root)
+    theirs = device.root / "_meta" / "keys" / "1.age"
+
+    def bring_theirs(*_):
+        theirs.parent.mkdir(parents=True)
+        theirs.write_text("theirs")
+
+    monkeypatch.setattr("agentm_checkpoint.command_recover.read_or_none", bring_theirs)  # just after our look
+
+    assert isinstance(refused(device, "restore", "--into-new", "--yes"), ConcurrentModificationError)
+    assert theirs.read_text() == "theirs"
 
 
 def test_it_comes_back_after_the_device_has_forgotten_it(lost, notes_in, make_notes):

@@ -168,7 +168,7 @@ def test_a_push_is_tried_again_while_there_is_time_and_says_why_it_was_not_taken
         store.push(OCCASION)
 
 
-def test_others_work_comes_in_under_the_stores_mutex_also_when_a_killed_pull_is_finished(
+def test_what_git_has_comes_in_under_the_stores_mutex_also_when_a_killed_pull_is_finished(
     tmp_path: Path, origin_by_path: Origin, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store = open_clone(origin_by_path, str(tmp_path / "clone"))
@@ -195,7 +195,9 @@ def test_others_work_comes_in_under_the_stores_mutex_also_when_a_killed_pull_is_
         store.pull(OCCASION)
     held.clear()
     store.pull(OCCASION)
-    assert seen == [True, True]
+    os.unlink(tmp_path / "clone" / "a.md")
+    store.clone.bring_back()
+    assert seen == [True, True, True]
     assert store.read(Locator("a.md")) == "a\n"
 
 

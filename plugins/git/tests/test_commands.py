@@ -146,6 +146,7 @@ def test_init_of_another_clone_takes_over_nothing_of_the_one_before_and_says_whe
     one.run("config", "set", "plugins.git.conflict", "merge")
     one.write("plan.md", "the plan\n")
     said = one.run("git", "init", str(tmp_path / "other"), "--use").stdout
+    assert "plugins.git.conflict was merge for the clone before, and is not set for this one\n" in said
     assert f"the notes of the store before stay at {one.clone}\n" in said
     assert "no origin" in one.run("git", "status").stdout
     assert "merge" not in one.run("config", "list", "--json").stdout.partition('"meanings"')[0]

@@ -91,6 +91,7 @@ def init(
     done = set_up(path, url or kept.get("remote", ""), adopt=adopt, options={**kept, **options})
     chosen = {"root": done.place, **({"remote": done.remote} if done.remote else {}), **options}
     stale = {name: "" for name in _OF_ONE_CLONE if name in _configuration() and name not in (*kept, *chosen)}
+    before = {name: _configuration()[name] for name in ("branch", "conflict", "token_env") if name in stale}
     answer |= conclude_set_up(
         PROTOCOL,
         {**stale, **chosen},
@@ -100,6 +101,9 @@ def init(
         use_it=use_it,
         take_along=take_along,
     )
+    for name, value in before.items() if answer["in_use"] else ():
+        if value:
+            click.echo(f"plugins.git.{name} was {value} for the clone before, and is not set for this one")
     answer["inside_of"] = done.outer or None
     if done.outer:
         click.echo(f"it lies in the repository {done.outer}: a line in its .gitignore keeps the two apart")

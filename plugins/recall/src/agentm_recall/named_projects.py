@@ -73,7 +73,7 @@ def _no_such_project(store: StorageBackend, name: str) -> NotFoundError:
     meant = f"did you mean '{near[0]}'? " if near else ""
     return NotFoundError(
         f"there is no project '{name}' in this store",
-        hint=f"{meant}`agentm project list` shows them; the first note of a new one is saved with --new-project",
+        hint=f"{meant}`agentm project list` shows them; `agentm save --new-project` begins a new one",
     )
 
 

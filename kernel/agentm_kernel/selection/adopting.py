@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import os
-
 from agentm_kernel.errors import AgentmError, StorageSelectionError, StoreIdentityError
 from agentm_kernel.seam import Frozen, Opening
 from agentm_kernel.seam.backend import SWAP_PROVIDER, StorageBackend
-from agentm_kernel.seam.layout import STAMP_KEY
 from agentm_kernel.selection import Choice, IdentityGuard, choose, open_backend, open_identified, with_wrappers
 from agentm_kernel.selection.identity import known_id, read_stamp, record_store, stamp_store
 
@@ -42,18 +39,6 @@ def _refuse_further(device: DeviceFacts) -> None:
     if (name := device.store_name) is not None:
         hint = "leave --store out; `agentm store add` and `agentm project use-store` say where further stores are"
         raise StorageSelectionError(f"the default store of this device would be changed, and not '{name}'", hint=hint)
-
-
-def refuse_inside_store(place: str) -> None:
-    """Raise where a new store would lie in another one, which would take its notes for notes of its own."""
-    above = os.path.realpath(place)
-    while (parent := os.path.dirname(above)) != above:
-        above = parent
-        if os.path.exists(os.path.join(above, STAMP_KEY)):
-            raise StorageSelectionError(
-                f"{place} lies inside the store {above}",
-                hint="choose a folder outside it; one store does not hold another",
-            )
 
 
 def open_other(device: Device, protocol: str) -> IdentityGuard:

@@ -12,7 +12,7 @@ from agentm_git.backend import GitStore
 from agentm_git.settings import Settings
 from agentm_git.setup import make_clone, set_up
 from agentm_kernel import Locator
-from agentm_kernel.errors import AgentmError, StorageIOError, StorageSelectionError
+from agentm_kernel.errors import AgentmError, StorageIOError
 from agentm_kernel.plugin import TEMP_PREFIX
 
 
@@ -23,16 +23,6 @@ def test_a_repository_of_the_operators_stays_when_its_origin_cannot_be_reached(t
     with pytest.raises(AgentmError):
         set_up(str(mine), f"file://{tmp_path}/none.git", environ={"HOME": str(tmp_path), "PATH": os.environ["PATH"]})
     assert (mine / ".git" / "config").is_file()
-
-
-def test_a_clone_is_not_made_inside_a_store_which_would_take_its_notes_for_its_own(tmp_path):
-    environ = {"HOME": str(tmp_path), "PATH": os.environ["PATH"]}
-    set_up(str(tmp_path / "outer"), environ=environ)
-    (tmp_path / "link").symlink_to(tmp_path / "outer")
-    for above in ("outer", "link"):
-        with pytest.raises(StorageSelectionError, match="lies inside the store"):
-            set_up(str(tmp_path / above / "inner"), environ=environ)
-    assert not (tmp_path / "outer" / "inner").exists()
 
 
 def test_a_folder_that_cannot_be_made_is_an_error_with_the_systems_reason(tmp_path):

@@ -23,7 +23,6 @@ from agentm_kernel.plugin import (
     StoreIdentityError,
     SyncTrigger,
     make_private_folder,
-    refuse_inside_store,
 )
 
 if TYPE_CHECKING:
@@ -122,7 +121,6 @@ def set_up(
     device = Device.now(environ)
     place = place_of(path, environ=environ)
     _check_parent(place)
-    refuse_inside_store(place)
     PrivateDir(place).check_own()
     is_clone = os.path.isdir(os.path.join(place, ".git"))
     url = url or (known_origin(place, device.environ) if is_clone else "")

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from agentm_kernel.plugin import (
+    STAMP_KEY,
     Device,
     StorageIOError,
     StorageSelectionError,
     adopt_store,
     check_store,
     layout,
-    refuse_inside_store,
 )
 from agentm_obsidian_vault.backend import PATH_VARIABLE, PROTOCOL, VaultBackend
 from agentm_obsidian_vault.names import is_tool_file
@@ -92,7 +92,16 @@ def _check_folders_around(place: str) -> None:
             hint="mount the disk or start the sync tool that brings it, or make it: "
             f"`mkdir -p {shlex.quote(parent)}`; only the last folder of the path is made here",
         )
-    refuse_inside_store(place)
+    above = parent
+    while True:
+        if os.path.exists(os.path.join(above, *STAMP_KEY.split("/"))):
+            raise StorageSelectionError(
+                f"{place} lies inside the store {above}",
+                hint="choose a folder outside it; one store does not hold another",
+            )
+        if os.path.dirname(above) == above:
+            return
+        above = os.path.dirname(above)
 
 
 def clashing_folders(place: str) -> list[str]:

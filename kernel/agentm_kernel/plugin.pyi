@@ -39,7 +39,7 @@ from agentm_kernel.seam.secrets import find_secrets as find_secrets, is_bare_sec
 from agentm_kernel.seam.tier_layout import DerivedMaintenance as DerivedMaintenance, TierLayout as TierLayout
 from agentm_kernel.seam.tiers import Tier as Tier
 from agentm_kernel.seam.update import append as append, read_or_none as read_or_none, update as update
-from agentm_kernel.selection.adopting import UnidentifiedStore as UnidentifiedStore, add_wrapper as add_wrapper, open_other as open_other, open_unidentified as open_unidentified, return_identity as return_identity, select_store as select_store
+from agentm_kernel.selection.adopting import UnidentifiedStore as UnidentifiedStore, add_wrapper as add_wrapper, open_other as open_other, open_unidentified as open_unidentified, refuse_nested as refuse_nested, return_identity as return_identity, select_store as select_store
 from agentm_kernel.selection.identity import adopt_store as adopt_store, check_store as check_store, known_stores as known_stores, read_stamp as read_stamp, stamp_store as stamp_store
 from agentm_kernel.state import Device as Device
 from agentm_kernel.state.mirrored import MirroredState as MirroredState

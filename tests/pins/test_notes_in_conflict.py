@@ -82,6 +82,13 @@ def test_a_note_is_not_absent_by_its_name(laptop: Laptop, command: tuple[str, ..
     assert "[storage_conflict]" in said.err
 
 
+def test_a_note_is_not_taken_for_another_that_has_its_name_as_a_part(laptop: Laptop) -> None:
+    laptop.must("save", "--slug", "ports-of-call", input="Lisbon.\n")
+    said = laptop.run("forget", "ports")
+    assert (said.code, f"'{NOTE}' is in conflict" in said.err) == (1, True)
+    assert "Lisbon." in laptop.must("recall-here")
+
+
 def test_lists_and_searches_that_have_nothing_to_show_say_what_waits(laptop: Laptop) -> None:
     waits = "is in conflict: only other versions of it are there, and wait to be settled"
     assert laptop.run("notes", "list").err == f"{NOTE}: {waits}\n"

@@ -295,6 +295,21 @@ def test_personal_text_is_not_saved_where_only_a_teams_store_is(teams_only: Lapt
     assert keys(teams_only.team, "personal") == []
 
 
+def test_the_hint_leads_on_to_what_a_project_had_in_the_team_s_store(teams_only: Laptop) -> None:
+    """After two of its commands, a session was told that memory is empty, and new notes went beside the old ones."""
+    widgets = teams_only.checkout("widgets", "git@example.com:ana/widgets.git")
+    teams_only.save(widgets, "tabs", "We use tabs.\n")
+    teams_only.run(widgets, "state", "write", "PLAN.md", text="# Plan: the widget\n")
+    refused = teams_only.run(widgets, "save", "--personal", "--slug", "job", text="I look for a job.\n", ok=False)
+
+    for command in refused.stderr.partition("hint: ")[2].split("`")[1:6:2]:
+        teams_only.run(widgets, *command.split()[1:])
+
+    told = teams_only.run(widgets, "hook", "session-start").stdout
+    assert "We use tabs." in told
+    assert str(teams_only.team / "projects" / "widgets" / "_harness" / "PLAN.md") in told
+
+
 def test_whoever_has_the_remote_alone_says_so_once(teams_only: Laptop) -> None:
     diary = teams_only.checkout("diary", None)
     teams_only.run(diary, "config", "set", "plugins.recall.share_personal", "true")

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 HARNESS_DIR = ".harness"
+PROJECT_FILE = "project.json"  # in there: what the project is called, and without git which one it is
 
 _LIMIT = 4 * 1024 * 1024
 

@@ -14,7 +14,7 @@ import os
 
 from agentm_kernel import errors
 from agentm_kernel.device.json_text import parse_object
-from agentm_kernel.projects import harness_path, is_work_tree, read_checkout_file, read_rare_file
+from agentm_kernel.projects import PROJECT_FILE, harness_path, is_work_tree, read_checkout_file, read_rare_file
 from agentm_kernel.projects.git_files import find_repository
 from agentm_kernel.seam.locator import normalize_key
 
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
     from agentm_kernel.projects.git_files import Repository
 
-PROJECT_FILE = "project.json"
 ID_FILE, ID_KEY, ID_LENGTH = "agentm-checkout", "checkout", 32
 PLACE_KEY = "checkout_place"
 _HEX = frozenset("0123456789abcdef")

@@ -20,13 +20,12 @@ from agentm_kernel.files.atomic import replace_file
 from agentm_kernel.files.mutex import store_mutex
 from agentm_kernel.files.store import FileStore
 from agentm_kernel.files.tree import open_root
-from agentm_kernel.projects import harness_path, lookup, refuse_linked_harness
+from agentm_kernel.projects import PROJECT_FILE, harness_path, lookup, refuse_linked_harness
 from agentm_kernel.projects.checkout import (
     ID_FILE,
     ID_KEY,
     ID_LENGTH,
     PLACE_KEY,
-    PROJECT_FILE,
     parse_project_file,
     path_as_text,
     plain_slug,

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
+
 from agentm_kernel.errors import AgentmError, StorageSelectionError, StoreIdentityError
 from agentm_kernel.seam import Frozen, Opening
 from agentm_kernel.seam.backend import SWAP_PROVIDER, StorageBackend
+from agentm_kernel.seam.layout import STAMP_KEY
 from agentm_kernel.selection import Choice, IdentityGuard, choose, open_backend, open_identified, with_wrappers
 from agentm_kernel.selection.identity import known_id, read_stamp, record_store, stamp_store
 
@@ -39,6 +42,23 @@ def _refuse_further(device: DeviceFacts) -> None:
     if (name := device.store_name) is not None:
         hint = "leave --store out; `agentm store add` and `agentm project use-store` say where further stores are"
         raise StorageSelectionError(f"the default store of this device would be changed, and not '{name}'", hint=hint)
+
+
+def refuse_nested(place: str, *, is_new: bool = True) -> None:
+    """Raise where a folder that is to be a store lies in another one, or as a new one has one in it: the outer one
+    would take the notes of the inner one for its own, and a restore delete them.
+    """
+    above = os.path.realpath(place)
+    while (parent := os.path.dirname(above)) != above:
+        above = parent
+        if os.path.lexists(os.path.join(above, *STAMP_KEY.split("/"))):
+            hint = "choose a folder outside it; one store does not hold another"
+            raise StorageSelectionError(f"{place} lies inside the store {above}", hint=hint)
+    for folder, folders, _ in os.walk(place) if is_new else ():
+        folders[:] = [name for name in folders if name != ".git"]
+        if folder != place and os.path.lexists(os.path.join(folder, *STAMP_KEY.split("/"))):
+            hint = "choose another folder, or move that store out of it; one store does not hold another"
+            raise StorageSelectionError(f"{place} has another store in it, {folder}", hint=hint)
 
 
 def open_other(device: Device, protocol: str) -> IdentityGuard:

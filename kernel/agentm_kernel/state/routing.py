@@ -13,7 +13,7 @@ from _collections_abc import Mapping  # loaded by every interpreter; `collection
 
 from agentm_kernel import errors
 from agentm_kernel.device import DeviceFacts
-from agentm_kernel.projects import harness_path, is_no_project, read_rare_file
+from agentm_kernel.projects import PROJECT_FILE, harness_path, is_no_project, read_rare_file
 from agentm_kernel.seam import Frozen
 from agentm_kernel.seam.backend import DeviceCopy, DeviceFiles
 from agentm_kernel.seam.layout import HARNESS
@@ -308,7 +308,7 @@ def checked_name(name: str) -> str:
 
 def is_marker(name: str) -> bool:
     """Whether a name in `.harness/` belongs to a marker rather than to a state file."""
-    return name.partition(" (")[0] == ACTIVE_MARKER or name.startswith(".")
+    return name.partition(" (")[0] in (ACTIVE_MARKER, PROJECT_FILE) or name.startswith(".")
 
 
 def is_local(device: Device, project_root: str) -> bool:

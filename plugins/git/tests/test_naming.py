@@ -23,9 +23,11 @@ HERE = (
     "plans/other.md",
     "projects/Widgets/use-sqlite.md",
     "readme",
+    "_meta/conflicts/db.md/kept-1a2b3c4d5e6f.md",
+    "facts/port-mapping.md",
     *(f"many/n{number}.md" for number in range(9)),
 )
-GONE = ("old/plan.md", "old/gone.md", "older/gone-too.md")
+GONE = ("old/plan.md", "old/gone.md", "older/gone-too.md", "db.md", "facts/port.md")
 
 
 @pytest.fixture(scope="module")
@@ -55,6 +57,10 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> GitStore:
         ("old/plan", "old/plan.md"),
         ("gone", "old/gone.md"),
         ("gone-t", "older/gone-too.md"),
+        ("db.md", "db.md"),  # and not the version that was kept of it
+        ("db", "db.md"),
+        ("port", "facts/port.md"),  # and not a note that is there and has the name as a part of its own
+        ("mapping", "facts/port-mapping.md"),
     ],
 )
 def test_a_key_beats_the_end_of_a_path_and_that_beats_a_part_of_it(store: GitStore, name: str, key: str) -> None:

@@ -25,6 +25,17 @@ def test_a_repository_of_the_operators_stays_when_its_origin_cannot_be_reached(t
     assert (mine / ".git" / "config").is_file()
 
 
+@pytest.mark.parametrize(("place", "why"), [("outer/deep", "lies inside"), (".", "has another store in it")])
+def test_a_clone_is_no_store_inside_of_another_one_nor_around_one(tmp_path, place, why):
+    """A restore of the outer store deleted what the inner one had."""
+    (tmp_path / "outer" / "_meta").mkdir(parents=True)
+    (tmp_path / "outer" / "_meta" / "store.json").write_text("{}")
+    environ = {"HOME": str(tmp_path), "PATH": os.environ["PATH"]}
+    with pytest.raises(AgentmError, match=why):
+        set_up(str(tmp_path / place), adopt=True, environ=environ)
+    assert not (tmp_path / place / ".git").exists()
+
+
 def test_a_folder_that_cannot_be_made_is_an_error_with_the_systems_reason(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(StorageIOError, match="cannot make") as caught:

@@ -145,6 +145,15 @@ def test_a_repository_gets_nothing_of_this_machine(used, host):
     assert [name for name in files(used.project) if not name.startswith(".git/")] == []
 
 
+def test_in_a_repository_the_hosts_of_the_user_are_connected(used):
+    """Where no program was on the search path, none was found, although `agentm setup` had just connected them."""
+    used.must("connect", "--scope", "project")
+
+    assert '"command": "agentm"' in (used.project / ".claude" / "settings.json").read_text()
+    used.must("disconnect", "--scope", "project")
+    assert [name for name in files(used.project) if not name.startswith(".git/")] == []
+
+
 @pytest.mark.parametrize("host", HOSTS)
 def test_every_line_that_is_written_is_one_that_the_command_understands(used, host):
     """Each hook of each host, started as its settings say."""

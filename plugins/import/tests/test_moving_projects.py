@@ -20,7 +20,9 @@ from agentm_kernel.plugin import (
     ProjectRecord,
     claim_name,
     create_record,
+    list_repos,
     read_record,
+    register_repo,
     stamp_store,
 )
 from agentm_kernel.projects.lookup import read_pointer
@@ -97,6 +99,27 @@ def test_a_renamed_project_has_everything_and_is_found_by_its_old_name(store: Fi
     other = claim_name(store, THEIRS, ["widgets", "bob-widgets"])
     assert other is not None
     assert other.slug == "bob-widgets"
+
+
+@pytest.mark.parametrize(
+    ("move", "known", "left"),
+    [
+        (rename_project, ("widgets",), [("gadgets", "/src/widgets")]),
+        (merge_projects, ("widgets", "gadgets"), [("gadgets", "/src/gadgets")]),
+        (rename_project, (), []),
+    ],
+)
+def test_the_registry_knows_a_project_by_its_new_name_only(
+    store: FileStore, move: Callable[..., int], known: tuple[str, ...], left: list[tuple[str, str]]
+) -> None:
+    """`agentm project list` went on showing the old name beside the new one."""
+    project(store, "widgets", MINE)
+    if move is merge_projects:
+        project(store, "gadgets", THEIRS)
+    for slug in known:
+        register_repo(store, slug, f"/src/{slug}", remote=MINE)
+    move(store, "widgets", "gadgets")
+    assert [(repo["slug"], repo["root_path"]) for repo in list_repos(store)] == left
 
 
 def test_a_merged_project_is_both_and_loses_no_text(store: FileStore) -> None:

@@ -82,6 +82,16 @@ def test_a_store_is_not_made_anywhere_inside_of_another(tmp_path: Path) -> None:
         assert not place.exists()
 
 
+def test_a_store_is_not_made_around_another(tmp_path: Path) -> None:
+    """It took the notes of the inner one for its own, and a restore deleted them."""
+    (tmp_path / "outer" / "deep").mkdir(parents=True)
+    made(tmp_path / "outer" / "deep" / "vault", tmp_path, create=True)
+    with pytest.raises(StorageSelectionError) as refused:
+        made(tmp_path / "outer", tmp_path, adopt=True)
+    assert refused.value.message == f"{tmp_path}/outer has another store in it, {tmp_path}/outer/deep/vault"
+    assert os.listdir(tmp_path / "outer") == ["deep"]
+
+
 def test_notes_are_taken_over_where_they_are_adopted_but_folders_that_clash_are_not(tmp_path: Path) -> None:
     place = tmp_path / "vault"
     place.mkdir()

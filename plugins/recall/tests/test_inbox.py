@@ -125,6 +125,7 @@ def test_a_part_of_a_name_that_two_have_means_neither(any_store: StorageBackend)
     with pytest.raises(InvalidContentError, match="'use-' could be any of: ") as caught:
         find(any_store, "use-")
     assert all(name in caught.value.message for name in names)
+    assert caught.value.hint is not None
     assert [find(any_store, name).name for name in names] == names
     for nobody in ("", "use-poetry"):
         with pytest.raises(NotFoundError, match="there is no proposal"):

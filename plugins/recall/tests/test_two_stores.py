@@ -80,3 +80,15 @@ def test_a_search_of_an_agent_asks_both_and_names_the_store_of_each_note(project
     assert "personal/facts/mine.md" in lines[1]
     assert "store default" in lines[1]
     assert "colleague" not in str(search(call, "herons", limit=10)["text"])
+
+
+def test_a_search_says_that_the_notes_of_the_project_are_in_another_store(home: Home, project: Resolution) -> None:
+    """On a device that was not told that the project had moved, "nothing found" was all."""
+    (home.path / ".config" / "agentm" / ".agentm-config.json").unlink()
+    record = {**json.loads(RECORD), "moved_to_store": "another"}
+    home.note("projects/widgets/_project.json", json.dumps(record))
+
+    searched = home.run("search", "cormorant")
+
+    assert searched.returncode == 0
+    assert "the notes of the project 'widgets' are in another store, another" in searched.stdout + searched.stderr

@@ -266,6 +266,32 @@ def test_history_and_undo_by_the_name_of_a_note(filled):
     assert "use-files" in done(filled.run("search", "they last"))
 
 
+def test_a_note_that_is_gone_is_not_taken_for_another_that_has_its_name_as_a_part(filled):
+    """`notes undo port` changed port-mapping, once another program had deleted port."""
+    for port in ("80", "81"):
+        done(filled.run("save", "--kind", "fact", "--slug", "port-mapping", "--update", f"Mapped to {port}."))
+    (filled.root / "projects/widgets/facts/port.md").unlink()
+
+    refused = filled.run("notes", "undo", "port")
+
+    assert refused.returncode == 1
+    assert "is it projects/widgets/facts/port-mapping?" in refused.stderr
+    assert "`agentm checkpoint undo port`" in refused.stderr
+    assert "Mapped to 81." in text(filled, "facts/port-mapping")
+
+
+def test_undoing_says_so_where_another_note_still_replaces_the_one_that_came_back(filled):
+    replaced = ("save", "--kind", "decision", "--slug", "use-databases", "--supersedes", "use-files", "They grow.")
+    done(filled.run(*replaced))
+
+    undone = filled.run("notes", "undo", "use-files")
+
+    assert "brought back" in done(undone)
+    assert "no session is given it: projects/widgets/decisions/use-databases has replaced it" in undone.stderr
+    done(filled.run("forget", "use-databases"))
+    assert filled.run("notes", "undo", "use-files").stderr == ""
+
+
 def test_review_lists_what_is_stale_and_what_says_nearly_the_same(filled):
     body = (
         "# Deploy window\n\nDeployments of the billing service happen on {day} mornings after the standup meeting.\n"

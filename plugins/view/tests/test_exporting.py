@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 from types import SimpleNamespace
@@ -41,12 +42,35 @@ def test_a_folder_of_somebody_is_not_exported_to(memory: Memory, tmp_path: Path)
 def test_an_empty_folder_and_an_earlier_export_are_replaced(memory: Memory, tmp_path: Path) -> None:
     place = tmp_path / "out" / "page"
     place.mkdir(parents=True)
+    mark = place / "agentm-page.json"
     for _ in range(2):
         assert export(memory, str(place)) == f"wrote 0 notes to {place / 'index.html'}"
-        (place / "old.html").touch()
+        (place / "old.html").touch()  # of a note that is gone by now
+        written = json.loads(mark.read_text())
+        mark.write_text(json.dumps({**written, "files": [*written["files"], "old.html"]}))
     export(memory, str(place))
     assert not (place / "old.html").exists()
     assert os.listdir(tmp_path / "out") == ["page"]
+
+
+@pytest.mark.parametrize("name", ["thesis.txt", "note/thesis.txt", "static/link"])
+def test_what_somebody_put_into_an_export_is_not_deleted_by_the_next_one(
+    memory: Memory, tmp_path: Path, name: str
+) -> None:
+    """The folder was replaced as a whole."""
+    place = tmp_path / "page"
+    export(memory, str(place))
+    (place / name).parent.mkdir(exist_ok=True)
+    if name.endswith("link"):
+        (place / name).symlink_to(tmp_path)
+    else:
+        (place / name).write_text("years of work")
+    with pytest.raises(InvalidContentError) as refused:
+        export(memory, str(place))
+    assert refused.value.message == f"{place} holds '{name}', which no export wrote"
+    assert (place / name).exists()
+    (place / name).unlink()
+    export(memory, str(place))
 
 
 @pytest.mark.parametrize(("count", "said"), [(1, "1 note"), (2, "2 notes"), (1234, "1,234 notes")])

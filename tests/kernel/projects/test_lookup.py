@@ -115,6 +115,13 @@ def test_a_record_may_have_further_ids_and_another_store(store: FileStore) -> No
     lookup.refuse_elsewhere(Place(record.folder, None))
 
 
+def test_a_device_without_the_keys_of_an_encrypted_store_is_not_told_to_correct_a_record(store: FileStore) -> None:
+    store.write(Locator("projects/widgets/_project.json"), "-----BEGIN AGE ENCRYPTED FILE-----\nYWdl\n")
+    with pytest.raises(InvalidContentError, match="is encrypted, and this device reads") as refused:
+        read_record(store, "widgets")
+    assert "`agentm encryption join`" in str(refused.value.hint)
+
+
 def test_the_pointer_of_a_remote_has_a_name_of_eight_digits() -> None:
     names = {lookup.pointer_locator(str(number)).name for number in range(99)}
     assert {len(name) for name in names} == {len("01234567.json")}

@@ -80,7 +80,7 @@ def test_a_name_that_leads_elsewhere_is_refused(resolution, name):
         write_state_file(resolution, name, "x")
 
 
-@pytest.mark.parametrize("marker", ["active-plan", ".project-mode", ".promoted-progress-cursor"])
+@pytest.mark.parametrize("marker", ["active-plan", "project.json", ".project-mode", ".promoted-progress-cursor"])
 def test_markers_are_not_state(resolution, marker):
     with pytest.raises(InvalidLocatorError, match="marker"):
         write_state_file(resolution, marker, "x")
@@ -134,6 +134,7 @@ def test_state_files_are_listed_without_markers_and_folders(resolution, device):
     checkout.mkdir(exist_ok=True)
     for marker in ("active-plan", ".project-mode"):
         (checkout / marker).write_text("backend")
+    (checkout / "project.json").write_text("{}")
 
     assert list_state_files(resolution) == ["NOTES", "PLAN.md", "features.json", "progress.md"]
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from agentm_kernel.plugin import Locator, NotFoundError, StorageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable
 
     from agentm_git.backend import GitStore
 
@@ -20,12 +20,13 @@ def find_note(store: GitStore, name: str) -> Locator:
     here = [info.locator.key for info in store.walk(Locator()) if not info.is_dir]
     if exact.key in here:
         return exact
-    found = _fitting(here, name)
+    found = _called(here, name)
     if not found:
         gone = _in_history(store)
         if exact.key in gone:
             return exact
-        found = _fitting(gone, name)
+        # A note that was deleted goes before one that is there and only has its name as a part of its own.
+        found = _called(gone, name) or _with_part(here, name) or _with_part(gone, name)
     if len(found) == 1:
         return Locator(found[0])
     if found:
@@ -34,20 +35,22 @@ def find_note(store: GitStore, name: str) -> Locator:
     raise NotFoundError(f"no note and no commit has '{name}'", hint="`agentm notes list` shows the notes")
 
 
-def _fitting(keys: Iterable[str], name: str) -> list[str]:
-    """The keys that fit best: a whole slug or the end of a path beats a part of one."""
-    wanted = name.strip("/").removesuffix(_MARKDOWN).casefold()
+def _called(keys: Iterable[str], name: str) -> list[str]:
+    """The keys that `name` is, or that end in it: the first beat the others."""
+    wanted = _plain(name.strip("/"))
     known = sorted(set(keys))
-    ways: tuple[Callable[[str], bool], ...] = (
-        lambda key: key == wanted,
-        lambda key: key.endswith(f"/{wanted}"),
-        lambda key: wanted in key,
-    )
-    for is_meant in ways:
-        found = [key for key in known if is_meant(key.removesuffix(_MARKDOWN).casefold())]
-        if found:
-            return found
-    return []
+    return [key for key in known if _plain(key) == wanted] or [
+        key for key in known if _plain(key).endswith(f"/{wanted}")
+    ]
+
+
+def _with_part(keys: Iterable[str], name: str) -> list[str]:
+    wanted = _plain(name.strip("/"))
+    return [key for key in sorted(set(keys)) if wanted in _plain(key)]
+
+
+def _plain(key: str) -> str:
+    return key.removesuffix(_MARKDOWN).casefold()
 
 
 def _in_history(store: GitStore) -> list[str]:

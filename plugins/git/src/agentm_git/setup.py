@@ -116,7 +116,7 @@ def set_up(
 
     `adopt` accepts a folder or an origin that has files already. `options` are those of `plugins.git`.
     """
-    from agentm_kernel.plugin import Device, Opening, adopt_store, check_store, stamp_store
+    from agentm_kernel.plugin import Device, Opening, adopt_store, check_store, refuse_nested, stamp_store
 
     device = Device.now(environ)
     place = place_of(path, environ=environ)
@@ -128,6 +128,8 @@ def set_up(
         {**(options or {}), "root": place, "remote": url}, device, Opening(state_dir=device.state_dir)
     )
     is_marked = os.path.isfile(os.path.join(place, *STAMP_KEY.split("/")))  # a store that lost its repository
+    if not is_marked:
+        refuse_nested(place)
     if not (is_clone or adopt or is_marked):
         _check_empty(place)
     make_clone(place, store.settings, device.environ)

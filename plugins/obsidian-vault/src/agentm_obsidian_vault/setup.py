@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from agentm_kernel.plugin import (
-    STAMP_KEY,
     Device,
     StorageIOError,
     StorageSelectionError,
     adopt_store,
     check_store,
     layout,
+    refuse_nested,
 )
 from agentm_obsidian_vault.backend import PATH_VARIABLE, PROTOCOL, VaultBackend
 from agentm_obsidian_vault.names import is_tool_file
@@ -49,9 +49,10 @@ def set_up(path: str, *, adopt: bool, create: bool = False, environ: Mapping[str
     """
     device = Device.now(environ)
     place = os.path.abspath(device.expand(path))
-    _check_folders_around(place)
+    _check_parent(place)
     vault = VaultBackend(place)
     was_there = os.path.isdir(place) and check_store(device, vault, PROTOCOL) is not None
+    refuse_nested(place, is_new=not was_there)
     if not os.path.isdir(place):
         if not create and not os.path.lexists(place):
             raise StorageSelectionError(
@@ -84,7 +85,7 @@ def check_variable(place: str, *, environ: Mapping[str, str] | None = None) -> N
         )
 
 
-def _check_folders_around(place: str) -> None:
+def _check_parent(place: str) -> None:
     parent = os.path.dirname(place)
     if not os.path.isdir(parent):
         raise StorageSelectionError(
@@ -92,16 +93,6 @@ def _check_folders_around(place: str) -> None:
             hint="mount the disk or start the sync tool that brings it, or make it: "
             f"`mkdir -p {shlex.quote(parent)}`; only the last folder of the path is made here",
         )
-    above = parent
-    while True:
-        if os.path.exists(os.path.join(above, *STAMP_KEY.split("/"))):
-            raise StorageSelectionError(
-                f"{place} lies inside the store {above}",
-                hint="choose a folder outside it; one store does not hold another",
-            )
-        if os.path.dirname(above) == above:
-            return
-        above = os.path.dirname(above)
 
 
 def clashing_folders(place: str) -> list[str]:

@@ -55,9 +55,9 @@ def _reasons(backend: StorageBackend, project: str, home: Locator, note: Note) -
         return [f"  it lies {NOWHERE}: a search finds it, and no session starts with it"]
     if note.status == DELETED:
         return ["  it was forgotten: `agentm save --update` brings it back"]
-    replaced_by = _replaced_by(backend, home, note)
-    if replaced_by:
-        return [f"  {replaced_by.removesuffix('.md')} has replaced it"]
+    replaced = replaced_by(backend, home, note)
+    if replaced:
+        return [f"  {replaced.removesuffix('.md')} has replaced it"]
     if note.status == SUPERSEDED:
         return ["  its status says that another note has replaced it"]
     if note.project not in (None, project):
@@ -67,7 +67,9 @@ def _reasons(backend: StorageBackend, project: str, home: Locator, note: Note) -
     return []
 
 
-def _replaced_by(backend: StorageBackend, home: Locator, note: Note) -> str | None:
+def replaced_by(backend: StorageBackend, home: Locator, note: Note) -> str | None:
+    """The key of the note, personal or of the project at `home`, that keeps this one out of recall."""
+
     def claimants(opened: Opened) -> list[Note]:
         return opened.claimants(note.slug)
 

@@ -206,7 +206,7 @@ def find(backend: StorageBackend, name: str) -> Proposal:
         raise NotFoundError(f"there is no proposal '{name}'", hint="`agentm inbox list` shows them")
     if len(found) > 1:
         names = ", ".join(known.name for known in found)
-        raise InvalidContentError(f"'{name}' could be any of: {names}")
+        raise InvalidContentError(f"'{name}' could be any of: {names}", hint="give the whole name of one")
     return found[0]
 
 

@@ -34,14 +34,14 @@ def find_note(backend: StorageBackend, name: str, folders: Sequence[Locator]) ->
         if found:
             return found[0]
         parts.append([locator for locator in listed if part in locator.key.removesuffix(".md").casefold()])
+    for note in notes_in_conflict(backend, folders):
+        if names(name, note.key):
+            raise StorageConflictError(f"the note '{note}' {WAITS}", hint="run `agentm doctor`")
     fitting: list[Locator] = next(filter(None, parts), []) if len(part) >= _LEAST_PART else []
     if len(fitting) > 1:
         raise _ambiguous(name, fitting)
     if fitting:
         return fitting[0]
-    for note in notes_in_conflict(backend, folders):
-        if names(name, note.key):
-            raise StorageConflictError(f"the note '{note}' {WAITS}", hint="run `agentm doctor`")
     where = "the store" if Locator() in folders else " or ".join(folder.key for folder in folders)
     raise NotFoundError(f"there is no note '{name}' in {where}", hint=_suggestion(backend, name, folders))
 

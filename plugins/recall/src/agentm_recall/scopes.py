@@ -32,7 +32,9 @@ def own_store(device: Device, *, read_only: bool = False) -> StorageBackend:
             f"everybody who has the store at {store.describe()} would read a personal note, and this device has no "
             "other",
             hint="make a private one: run `agentm config set storage.backend device-local`, then "
-            f"`{_as_further_store(device)}`; if only you have that store, run `agentm config set {SHARING} true`",
+            f"`{_as_further_store(device)}`, then in the checkout of each project `agentm project use-store team`: "
+            "until then it is as if it had no notes and no plan; if only you have that store, run "
+            f"`agentm config set {SHARING} true`",
         )
     return store
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from agentm_view.screens import Asked
 
 _MARK = "agentm-page.json"
-"""Says that a folder is an export, which the next one may replace."""
+"""Says that a folder is an export, and which files it wrote: those the next one may replace."""
 _STATIC = ("page.css", "graph.js", "export.js", "mark.svg")
 _SEARCHED = 2000
 """Characters of a note that the search of an export looks through."""
@@ -66,6 +66,26 @@ def _check(place: str) -> None:
         raise InvalidContentError(
             f"{place} holds something else than a page", hint="name a folder that is new, or an earlier export"
         )
+    if (other := next(_others(place), None)) is not None:
+        raise InvalidContentError(
+            f"{place} holds '{other}', which no export wrote",
+            hint="move it away, or name a folder that is new; nothing was written",
+        )
+
+
+def _others(place: str) -> Iterator[str]:
+    """What lies in an export and is not of it: it would be gone with the old one."""
+    try:
+        with open(os.path.join(place, _MARK), "rb") as file:
+            ours = {_MARK, *json.load(file)["files"]}
+    except (OSError, ValueError, LookupError, TypeError):
+        ours = {_MARK}
+    for folder, folders, names in os.walk(place):
+        links = [name for name in folders if os.path.islink(os.path.join(folder, name))]
+        for name in (*names, *links):
+            path = os.path.relpath(os.path.join(folder, name), place).replace(os.sep, "/")
+            if path not in ours:
+                yield path
 
 
 def _refuse_store(place: str) -> None:
@@ -97,6 +117,7 @@ class _Export:
         self._listing = listing
         self._root = root
         self._given: dict[int, Asked] = {}
+        self._files: list[str] = []
         panels, _ = memory.panels()
         self._panels = [panel for panel in panels if panel.place == "more"]
 
@@ -109,7 +130,8 @@ class _Export:
         keys = [note["key"] for note in self._listing.notes]
         self._screens(_bar([(f"note/{key}", note_file(key)) for key in keys]))
         self._put("static/search-index.js", self._index().encode())
-        self._put(_MARK, json.dumps({"made_by": "agentm view --export", "notes": len(keys)}).encode())
+        mark = {"made_by": "agentm view --export", "notes": len(keys), "files": self._files}
+        self._put(_MARK, json.dumps(mark).encode())
 
     def _screens(self, wanted: Iterable[tuple[str, str]]) -> None:
         for path, file in wanted:
@@ -202,6 +224,7 @@ class _Export:
         os.makedirs(os.path.dirname(path), exist_ok=True)
         with open(path, "xb") as file:
             file.write(data)
+        self._files.append(name)
 
 
 def _bar(items: Sequence[tuple[str, str]]) -> Iterator[tuple[str, str]]:

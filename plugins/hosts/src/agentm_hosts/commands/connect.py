@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import difflib
 import sys
 from collections import Counter
@@ -71,7 +72,8 @@ def connect(
     place = place_for(device, scope, hooks=not no_hooks, mcp=not no_mcp)
     chosen = chosen_hosts(device, hosts, place)
     if not chosen:
-        raise AgentmError("no agent host is installed here", hint="name one: `agentm connect claude-code`")
+        words = "claude-code" if scope == "user" else f"claude-code --scope {scope}"
+        raise AgentmError("no agent host is installed here", hint=f"name one: `agentm connect {words}`")
     return connect_all(chosen, place, answer, replace=replace, dry_run=dry_run)
 
 
@@ -123,10 +125,11 @@ def disconnect(hosts: tuple[str, ...], scope: str, dry_run: bool, yes: bool, ans
 
 
 def chosen_hosts(device: Device, names: tuple[str, ...], place: Place) -> list[HostAdapter]:
-    """The hosts that were named, or those that are here."""
+    """The hosts that were named, or those that are here: in a project also those that the user has."""
     if names:
         return [adapter_named(device, name) for name in dict.fromkeys(names)]
-    return [adapter for adapter in adapters(device) if adapter.is_present(place)]
+    places = (place, dataclasses.replace(place, project=None))
+    return [adapter for adapter in adapters(device) if any(map(adapter.is_present, places))]
 
 
 def connect_all(chosen: list[HostAdapter], place: Place, answer: Answer, *, replace: bool, dry_run: bool) -> int:

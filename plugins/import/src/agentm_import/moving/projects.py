@@ -27,11 +27,14 @@ from agentm_kernel.plugin import (
     create_record,
     has_notes,
     layout,
+    list_repos,
     plain_slug,
     point,
     read_pointer,
     read_record,
     record_move,
+    register_repo,
+    unregister_repo,
 )
 
 if TYPE_CHECKING:
@@ -152,7 +155,17 @@ def _move_all(store: StorageBackend, record: ProjectRecord, target: ProjectRecor
     for file in _files(store, record.folder):  # what somebody wrote in the meantime, who had not heard of it yet
         _move(store, file, record.folder, target.folder, begun)
         moved += 1
+    _rename_entry(store, record.folder.name, target.slug)
     return moved
+
+
+def _rename_entry(store: StorageBackend, old: str, new: str) -> None:
+    """Let the registry know the project by its new name; an entry that the new name has already stays."""
+    entries = {repo["slug"]: repo for repo in list_repos(store)}
+    entry = entries.get(old)
+    if entry is not None and new not in entries and "root_path" in entry:
+        register_repo(store, new, entry["root_path"], remote=entry.get("remote"), wiki_path=entry.get("wiki_path"))
+    unregister_repo(store, old)
 
 
 def _files(store: StorageBackend, folder: Locator) -> list[Locator]:

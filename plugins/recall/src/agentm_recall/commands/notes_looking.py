@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from agentm_kernel.command import current_device, echo_json, echo_table, json_option, shown
-from agentm_kernel.plugin import AgentmError, NotFoundError, StorageError, find_plugin, load
+from agentm_kernel.plugin import AgentmError, Locator, NotFoundError, StorageError, find_plugin, load
 from agentm_recall.commands.common import (
     as_json as note_as_json,
     bar,
@@ -22,12 +22,14 @@ from agentm_recall.commands.common import (
 from agentm_recall.commands.names import name_argument
 from agentm_recall.index.maintenance import RecallIndex
 from agentm_recall.index.place import NoPlace, index_path
-from agentm_recall.layout import project_folder
+from agentm_recall.layout import PERSONAL, project_folder, project_of
+from agentm_recall.note import parse_note
+from agentm_recall.supersession import names
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from agentm_kernel.plugin import Device, Locator, StorageBackend
+    from agentm_kernel.plugin import Device, StorageBackend
     from agentm_recall.index.asked import Opened
     from agentm_recall.review import Finding
 
@@ -74,16 +76,29 @@ def history(name: str, show: str | None, project: str | None, cwd: str | None, a
 @cwd_option
 @json_option
 def undo(name: str, version: str | None, project: str | None, cwd: str | None, as_json: bool) -> None:
-    """Bring the note NAME back to what it was before its last change, or to VERSION. Undoing again takes it back."""
+    """Bring the note NAME back to what it was before its last change, or to VERSION. Undoing again takes it back.
+
+    A part of a name is not enough: the note that is meant may be gone, and its name a part of another one.
+    """
+    from agentm_recall.explaining import replaced_by
+
     backend, locator, device = _found(name, project, cwd, "undo")
     _kept(device, "undo", [locator.key, *([version] if version else []), *(["--json"] if as_json else [])])
     RecallIndex(backend).note_written([locator])
+    home = Locator("/".join(locator.parts[:2])) if project_of(locator.key) is not None else Locator(PERSONAL)
+    other = replaced_by(backend, home, parse_note(locator.key, backend.read(locator))[0])
+    if other is not None:
+        name = other.removesuffix(".md")
+        click.echo(f"no session is given it: {name} has replaced it, until `agentm forget {name}`", err=True)
 
 
 def _found(name: str, project: str | None, cwd: str | None, command: str) -> tuple[StorageBackend, Locator, Device]:
     """The note. If there is none, the hint says how to have what this device kept of one that went."""
     try:
-        return found_in_store(name, project, cwd, read_only=command == "history")
+        backend, locator, device = found_in_store(name, project, cwd, read_only=command == "history")
+        if command == "undo" and not names(name, locator.key):
+            raise NotFoundError(f"there is no note '{name}'", hint=f"is it {locator.key.removesuffix('.md')}?")
+        return backend, locator, device
     except NotFoundError as error:
         keeper = f"`agentm {_KEEPER} {command} {shlex.quote(name)}`"
         error.hint = f"{error.hint}; if another program deleted it, {keeper} has what was kept here"

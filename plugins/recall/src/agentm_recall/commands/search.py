@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -49,7 +50,7 @@ def command(
     date first; it lies in the cache directory and can be deleted at any time.
     """
     device = current_device()
-    here, bound = _here(device, cwd)
+    here, bound, problem = _here(device, cwd)
     if project is not None and project != here:
         named = named_project(device, project, read_only=True)
         project, bound = named.folder.name, named.store
@@ -58,6 +59,8 @@ def command(
         answer = search_both(device, bound, " ".join(query), scope, limit=limit, explain=explain, progress=bar)
     else:
         answer = search_notes(device.store(), " ".join(query), scope, limit=limit, explain=explain, progress=bar)
+    if problem is not None and project is None:
+        answer = replace(answer, notices=(*answer.notices, problem))
     stores: dict[str | None, Remarks | None] = {}
 
     def remarks(found: Found) -> str:
@@ -86,14 +89,14 @@ def _remarks(device: Device, store: str | None) -> Remarks | None:
         return None
 
 
-def _here(device: Device, cwd: str | None) -> tuple[str | None, str | None]:
-    """The project of this directory and the further store that it is bound to, if that can be told."""
+def _here(device: Device, cwd: str | None) -> tuple[str | None, str | None, str | None]:
+    """The project of this directory, the further store that it is bound to, and why it cannot be told or had."""
     bound = None
     try:
         bound = device.bound_store(cwd)
-        return device.memory(cwd).slug, bound
-    except AgentmError:
-        return None, bound
+        return device.memory(cwd).slug, bound, None
+    except AgentmError as error:
+        return None, bound, error.message
 
 
 def _as_json(found: Found, remark: str, *, explain: bool) -> dict[str, Any]:

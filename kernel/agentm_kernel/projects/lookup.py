@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from agentm_kernel.seam.backend import StorageBackend
 
 VERSION = 1
-_SEALED = "-----BEGIN AGE ENCRYPTED FILE-----"
 
 
 def parse_note(text: str, locator: Locator) -> dict[str, object]:
@@ -41,11 +40,9 @@ def parse_note(text: str, locator: Locator) -> dict[str, object]:
     try:
         document = parse_object(text)
     except errors.MalformedJson as error:
-        if text.startswith(_SEALED):
-            raise errors.InvalidContentError(
-                f"'{locator}' is encrypted, and this device reads the store without its keys",
-                hint="run `agentm encryption join` here (`pip install agentm-encryption`)",
-            ) from error
+        if text.startswith("-----BEGIN AGE"):
+            why = f"'{locator}' is encrypted, and this device reads the store without its keys"
+            raise errors.InvalidContentError(why, hint="run `agentm encryption join` here") from error
         raise unfit(locator, f"is not valid JSON: {error}") from error
     if document.get("version", VERSION) != VERSION:
         raise unfit(locator, f"has the version {document['version']!r}, which this agentm does not know")

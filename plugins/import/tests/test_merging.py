@@ -106,7 +106,7 @@ def test_collisions_are_refused_and_nothing_is_written(stores):
     with pytest.raises(LocatorConflictError) as refused:
         merge(source, target)
     assert all(f"n{number}.md" in refused.value.message for number in range(7)), "every one of them is named"
-    assert "--keep-apart" in (refused.value.hint or "")
+    assert "`agentm migrate` with `--merge --keep-apart`" in (refused.value.hint or "")
     assert content(target) == before
 
 

@@ -133,6 +133,7 @@ def test_what_is_no_note_is_named_and_stays_unless_that_is_allowed(laptop: Lapto
     refused = laptop.migrate("--yes").exception
     assert isinstance(refused, AgentmError)
     assert refused.message == f"what is not a note would stay behind: {listed}"
+    assert "`agentm migrate --from device-local --to vault --allow-skipped`" in str(refused.hint)
     assert laptop.selected() == "device-local"
     done = laptop.migrate("--yes", "--allow-skipped")
     assert done.stdout.count("not a note, left behind: personal/facts/picture-") == 5

@@ -59,6 +59,17 @@ def selected(device):
     return use
 
 
+def test_a_policy_s_store_is_not_set_up_inside_of_another_one_nor_around_one(device, selected):
+    selected()
+    for stamp in (device.home / "_meta" / "store.json", device.home / "notes" / "deep" / "_meta" / "store.json"):
+        stamp.parent.mkdir(parents=True)
+        stamp.write_text("{}")
+        refused = device.agentm("policy", "init", "--adopt", code=1)
+        assert "one store does not hold another" in refused.stderr
+        stamp.unlink()
+    assert not (device.home / "notes" / "_meta").exists()
+
+
 def test_a_policy_is_set_up_once_and_used(device, selected):
     selected()
     device.agentm("config", "set", "state_mode", "backend")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from agentm_kernel.command import answering, current_device, echo_json, json_option
-from agentm_kernel.plugin import STAMP_KEY, Locator, Opening, StorageSelectionError, adopt_store
+from agentm_kernel.plugin import STAMP_KEY, Locator, Opening, StorageSelectionError, adopt_store, refuse_nested
 from agentm_storage_policy.composing import compose
 from agentm_storage_policy.errors import CONFIG_INVALID, Finding, StoragePolicyError
 from agentm_storage_policy.files import Unreadable, read_document
@@ -150,6 +150,8 @@ def init(place: str | None, adopt: bool, answer: dict[str, str]) -> None:
     if store.stamp_text() is None and not adopt and store.inner.list(Locator()):
         again = f"agentm policy init {shlex.quote(where)} --adopt"
         raise StorageSelectionError(f"{where} has notes already", hint=f"if it is the right place, run `{again}`")
+    if store.stamp_text() is None and os.path.isdir(where):
+        refuse_nested(where)
     answer.update(store=adopt_store(device, store, "policy"), place=where)
     click.echo(f"the store {answer['store']} is at {where}")
 

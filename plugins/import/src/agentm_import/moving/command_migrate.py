@@ -105,7 +105,8 @@ def command(
         more = f" and {len(plan.skipped) - 5} more" if len(plan.skipped) > 5 else ""
         raise AgentmError(
             f"what is not a note would stay behind: {shown}{more}",
-            hint="move them yourself, then run it again with --allow-skipped; nothing was written",
+            hint=f"move them yourself, then run `agentm migrate --from {source_protocol} --to {protocol}"
+            f"{' --merge' if merge else ''} --allow-skipped`; nothing was written",
         )
     if not dry_run:
         confirm(

@@ -50,7 +50,8 @@ def plan_merge(
     stuck = [locator for locator in collisions if locator.parts[0] == layout.META and locator.suffix != ".md"]
     if stuck or (collisions and not keep_apart):
         refused = stuck or collisions
-        way_out = "these belong to the store itself" if stuck else "`--keep-apart` keeps both, one under another name"
+        both = "`agentm migrate` with `--merge --keep-apart` keeps both, one under another name"
+        way_out = "these belong to the store itself" if stuck else both
         raise LocatorConflictError(
             f"both stores have something else under one name: {', '.join(locator.key for locator in refused)}",
             hint=f"nothing was written; {way_out}",

@@ -210,7 +210,7 @@ def test_a_plan_that_is_only_shown_changes_neither_store(laptop: Laptop, widgets
 
     before = files()
     refused = laptop.run(widgets, "project", "use-store", "team", "--move", ok=False)
-    assert "--yes is not given" in refused.stderr
+    assert "There is no terminal to ask on\nhint: add --yes" in refused.stderr
     assert files() == before
 
 

@@ -231,7 +231,7 @@ def confirm(question: str, *, yes: bool, hint: str = "add --yes to do it without
     if yes:
         return
     if not sys.stdin.isatty():
-        raise AgentmError(f"{question} There is no terminal to ask on, and --yes is not given", hint=hint)
+        raise AgentmError(f"{question} There is no terminal to ask on", hint=hint)
     try:
         is_confirmed = click.confirm(question, err=True)
     except click.Abort as error:

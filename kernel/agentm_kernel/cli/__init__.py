@@ -121,10 +121,10 @@ def read_text(path: str) -> str:
 
 
 def json_text(**fields: Any) -> str:
-    """One JSON object, with the number of its shape first."""
-    from json import dumps
+    """One JSON object, with the number of its shape first. What is no text in a path is escaped, as JSON does it."""
+    from agentm_kernel.device.json_text import encoded
 
-    return dumps({"schema": SCHEMA, **fields}, indent=2, ensure_ascii=False) + "\n"
+    return encoded({"schema": SCHEMA, **fields}).decode()
 
 
 def shown(text: str, *, err: bool = False) -> str:

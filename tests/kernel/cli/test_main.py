@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 from pathlib import Path
@@ -123,6 +124,38 @@ def test_a_path_that_the_locale_cannot_express_is_printed_byte_for_byte(machine)
         out = process.stdout.read()
 
     assert out == odd + b"/.harness/PLAN.md\n"
+
+
+def test_files_have_the_same_names_in_every_locale(machine):
+    """A Latin-1 locale spelled them in Latin-1: what one session wrote under such a name, no other one found."""
+    not_utf_8 = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    assert machine.execute("state", "write", "PLAN-größe.md", input="one\n").code == 0
+    usual = dict(machine.environ)
+
+    machine.environ |= not_utf_8
+    read = machine.execute("state", "read", "PLAN-größe.md", input="")
+    written = machine.execute("state", "write", "PLAN-später.md", input="two\n")
+    machine.environ.clear()
+    machine.environ |= usual
+
+    assert read == (0, "one\n", "")
+    assert written.code == 0
+    assert machine.execute("state", "list").out.splitlines() == ["PLAN-größe.md", "PLAN-später.md"]
+
+
+@pytest.mark.parametrize("spoken", ["utf-8", "latin-1"])
+@pytest.mark.parametrize("arguments", [["config", "path"], ["config", "path", "--json"], ["store", "show"]])
+def test_a_home_whose_name_is_no_text_can_be_printed_in_every_encoding(machine, arguments, spoken):
+    """As in most locales, where standard output refuses what it cannot express."""
+    odd = os.fsencode(machine.folder) + "/café-".encode() + b"\xff"
+    os.mkdir(odd)
+    machine.environ |= {"HOME": os.fsdecode(odd), "PYTHONIOENCODING": f"{spoken}:strict"}
+
+    with machine.start(*arguments) as process:
+        out, err = process.communicate()
+
+    assert (process.returncode, err) == (0, b"")
+    assert (os.fsencode(json.loads(out)["path"]) if "--json" in arguments else out).count(odd)
 
 
 def test_a_reader_that_has_gone_is_no_reason_for_a_traceback(machine):

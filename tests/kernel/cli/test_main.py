@@ -228,6 +228,42 @@ def test_an_interrupt_is_one_line(machine, arguments):
     assert (process.returncode, err.lstrip()) == (130, b"error: interrupted\n")
 
 
+LISTENER = """
+from agentm_kernel.plugin import hookimpl
+
+@hookimpl
+def agentm_event(context, name, payload):
+    return [f"heard {name}"]
+"""
+
+WITHOUT_THREADS = """
+import _thread, sys
+
+def none_left(*_):
+    raise RuntimeError("can't start new thread")
+
+_thread.start_new_thread = none_left
+from agentm_kernel.cli.main import main
+sys.exit(main())
+"""
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["state-path", "plan"], ["event", "turn-end"], ["hook", "session-start"], ["project", "register"], ["doctor"]],
+)
+def test_a_container_that_allows_no_more_threads_has_the_same_answers(machine, arguments):
+    machine.install("ear", LISTENER, "[agentm.plugins]\near = plugin_ear\n")
+    program = machine.folder / "without_threads.py"
+    program.write_text(WITHOUT_THREADS)
+    machine.execute("state", "write", "PLAN.md", input="# Plan\n")
+    usual = machine.execute(*arguments)
+
+    done = machine.execute(*arguments, program=str(program))
+
+    assert done == usual
+
+
 @pytest.mark.parametrize("word", ["nothing", "vault"])
 def test_completing_behind_a_word_that_is_no_command_fails_nowhere(machine, word):
     machine.environ |= {"_AGENTM_COMPLETE": "bash_complete", "COMP_WORDS": f"agentm {word} ", "COMP_CWORD": "2"}

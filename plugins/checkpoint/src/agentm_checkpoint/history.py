@@ -123,10 +123,14 @@ class Changes:
         """The id that stands for the whole history: that of its newest entry."""
         return self.entries[-1].id if self.entries else None
 
+    def damage(self) -> list[str]:
+        """What of the file cannot be read."""
+        found = ["it has entries of a newer agentm"] if self.is_newer else []
+        return found + [f"{end - start:,} bytes at byte {start:,} are damaged" for start, end in self.gaps]
+
     def problems(self) -> list[str]:
         """What is wrong with it: places that are damaged, links that do not lead on, versions that are gone."""
-        found = ["it has entries of a newer agentm"] if self.is_newer else []
-        found += [f"{end - start:,} bytes at byte {start:,} are damaged" for start, end in self.gaps]
+        found = self.damage()
         for one, other in zip(self.entries, self.entries[1:], strict=False):
             if other.before != one.id:
                 found.append(f"what was between {one.when} and {other.when} is missing")

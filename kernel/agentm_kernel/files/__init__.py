@@ -91,6 +91,24 @@ def read_open_file(descriptor: int, limit: int) -> tuple[bytes, os.stat_result]:
     return data, status
 
 
+def status_if_any(path: str) -> os.stat_result | None:
+    """What is at `path`, a link itself; `None` if nothing is there.
+
+    `OSError` where nobody can tell: a folder above it may be a link to a disk that is not mounted.
+    """
+    try:
+        return os.lstat(path)
+    except FileNotFoundError:
+        place = os.path.dirname(path)
+        while not os.path.lexists(place) and place != os.path.dirname(place):
+            place = os.path.dirname(place)
+        if os.path.isdir(place):
+            return None
+    from errno import ENOTDIR
+
+    raise NotADirectoryError(ENOTDIR, f"{place} leads to no folder")
+
+
 def in_a_thread(work: Callable[[], None]) -> bool:
     """Whether a thread does it: a container, or a limit of the user's, may allow no more of them."""
     try:

@@ -29,6 +29,7 @@ def main(only: tuple[str, ...] = ()) -> int:
     if sys.stdin is None or sys.stdout is None or sys.stderr is None:
         _open_closed_streams()
     _speak_utf_8()
+    os.umask(os.umask(0o077) & 0o077)  # what is made stays its owner's to read and write, whatever the umask is
     arguments = sys.argv[1:]
     if only and arguments[:1] not in ([name] for name in only):
         there = f"there is no such command; there are {', '.join(only)}"

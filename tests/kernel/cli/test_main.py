@@ -158,6 +158,18 @@ def test_a_home_whose_name_is_no_text_can_be_printed_in_every_encoding(machine, 
     assert (os.fsencode(json.loads(out)["path"]) if "--json" in arguments else out).count(odd)
 
 
+@pytest.mark.skipif(os.name == "nt", reason="needs POSIX modes")
+def test_what_is_made_stays_its_owners_to_read_and_write_whatever_the_umask_is(machine):
+    """A folder that nobody may enter was left behind, and every later session failed because of it."""
+    made = ["state", "append", "progress.md"]
+
+    done = machine.execute(*made, input="- one\n", preexec_fn=lambda: os.umask(0o777))
+
+    assert done.code == 0
+    assert all(path.stat().st_mode & 0o600 == 0o600 for path in [machine.harness, *machine.harness.iterdir()])
+    assert machine.harness.stat().st_mode & 0o777 == 0o700
+
+
 def test_a_reader_that_has_gone_is_no_reason_for_a_traceback(machine):
     reader, writer = os.pipe()
     os.close(reader)

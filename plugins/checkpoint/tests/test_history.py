@@ -11,8 +11,6 @@ import time
 import pytest
 
 from agentm_checkpoint.caches import save_cache
-from agentm_checkpoint.car import encode_frame
-from agentm_checkpoint.cids import encode_node, node_cid
 from agentm_checkpoint.command_history import undo
 from agentm_checkpoint.events import _touch
 from agentm_checkpoint.history import History
@@ -24,7 +22,6 @@ from agentm_kernel.plugin import (
     Device as ThisDevice,
     IntegrityError,
     NotFoundError,
-    StorageIOError,
     content_hash,
     store_mutex,
 )
@@ -107,24 +104,6 @@ def test_cut_anywhere_it_keeps_every_entry_before_and_goes_on(history):
         assert versions(history) == [f"version {number}" for number in range(complete)]
         assert versions(history, "b.md") == ["other"]
         assert history.read().problems() == []
-
-
-def test_what_a_newer_agentm_wrote_is_left_as_it_is(history):
-    """It was taken for what a killed writer had left, and cut off."""
-    history.record("a.md", "one", "two")
-    newer = encode_node({"format": "agentm-history/2", "anything": "else"})
-    with open(history.path, "ab") as file:
-        file.write(encode_frame(node_cid(newer), newer))
-    with open(history.path, "rb") as file:
-        written = file.read()
-
-    with pytest.raises(StorageIOError, match="newer agentm") as refused:
-        history.record("a.md", "two", "three")
-
-    assert "upgrade" in refused.value.hint
-    assert "newer agentm" in history.read().problems()[0]
-    with open(history.path, "rb") as file:
-        assert file.read() == written
 
 
 def test_a_changed_byte_is_named_and_costs_one_change(history):

@@ -13,8 +13,8 @@ import time
 import pytest
 
 from agentm_checkpoint.capture import take
-from agentm_checkpoint.car import encode_frame, encode_header, frames
-from agentm_checkpoint.cids import CID_BYTES, decode_node, encode_node, node_cid
+from agentm_checkpoint.car import encode_frame, frames
+from agentm_checkpoint.cids import CID_BYTES
 from agentm_checkpoint.image import Image
 from agentm_checkpoint.reading import reachable, read_note, read_tree
 from agentm_checkpoint.verifying import verified_leaves, verify_image
@@ -330,38 +330,6 @@ def test_what_may_hold_more_is_set_aside_before_anything_is_written(history, ima
     assert verify_image(image).is_good
     assert [snapshot.cid for snapshot in image.snapshots[:2]] == [cid for cid, _ in history[:2]]
     assert [file.read_bytes() for file in image_file.parent.glob("*.damaged-*")] == [bad]
-
-
-def of_newer_format(good, last):
-    last = last.replace(b"agentm-checkpoint/1", b"agentm-checkpoint/2")
-    return good + encode_frame(node_cid(last), last)
-
-
-def with_another_field(good, last):
-    last = encode_node({**decode_node(last), "more": 1})
-    return good + encode_frame(node_cid(last), last)
-
-
-def in_newer_file(good, _last):
-    newer = encode_node({"format": "agentm-image/2", "store": STORE_ID})
-    return encode_header([node_cid(newer)]) + encode_frame(node_cid(newer), newer) + good[-2000:]
-
-
-@pytest.mark.parametrize("newer", [of_newer_format, with_another_field, in_newer_file])
-def test_what_a_newer_agentm_wrote_is_left_as_it_is(history, image_file, open_image, store, newer):
-    """Its checkpoint was taken for one that a killed writer had left, and cut off."""
-    written = newer(image_file.read_bytes(), open_image().latest().block)
-    image_file.write_bytes(written)
-
-    image = open_image()
-    with pytest.raises(IntegrityError, match="does not know") as refused:
-        take(store, image, author="a", reason="r")
-
-    assert "upgrade" in refused.value.hint
-    assert "does not know" in image.damage
-    assert not verify_image(image).is_good
-    assert image_file.read_bytes() == written
-    assert not list(image_file.parent.glob("*.damaged-*"))
 
 
 def test_an_image_of_which_nothing_is_left_is_not_one_without_checkpoints(history, image_file, open_image, store):

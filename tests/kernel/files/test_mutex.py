@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import _thread
-import contextlib
 import errno
 import itertools
 import os
@@ -199,24 +198,6 @@ def test_a_waiter_with_less_than_a_second_left_waits_for_that_long_too(store: Pa
     threading.Timer(0.05, holder.tell).start()
     with store_mutex(store, timeout=0.9):
         assert not is_free(store)
-
-
-@pytest.mark.parametrize("timeout", [SHORT, LONG])
-def test_a_waiter_needs_no_thread(store: Path, hold: Hold, monkeypatch, timeout) -> None:
-    """A container may allow no more of them."""
-
-    def none_left(*_: object) -> None:
-        raise RuntimeError("can't start new thread")
-
-    holder = hold(store)
-    if timeout == LONG:
-        threading.Timer(0.05, holder.tell).start()
-    monkeypatch.setattr("_thread.start_new_thread", none_left)
-
-    refused = contextlib.nullcontext() if timeout == LONG else pytest.raises(LockTimeout)
-    with refused, store_mutex(store, timeout=timeout):
-        assert not is_free(store)
-    assert is_free(store) == (timeout == LONG)
 
 
 def test_the_time_out_says_who_holds_the_lock_and_that_nothing_was_written(store: Path, hold: Hold) -> None:

@@ -7,7 +7,6 @@ failure as two lines on standard error and an exit code, never as a traceback.
 
 from __future__ import annotations
 
-import _thread
 import os
 import sys
 import time
@@ -99,6 +98,7 @@ if BuiltinImporter in sys.meta_path and not _is_elsewhere:
 # ------------------------------------------------------------------------------------------------ standard streams
 
 from agentm_kernel.errors import AgentmError, one_line  # not `errors`: the package would read its stub to find it
+from agentm_kernel.files import in_a_thread
 
 SCHEMA = 1  # the shape of every JSON answer; a change that readers would notice gets the next number
 _ON_SCREEN = frozenset("\n\t\u00a0\u3000\u200c\u200d")
@@ -121,10 +121,10 @@ def read_text(path: str) -> str:
 
 
 def json_text(**fields: Any) -> str:
-    """One JSON object, with the number of its shape first."""
-    from json import dumps
+    """One JSON object, with the number of its shape first. What is no text in a path is escaped, as JSON does it."""
+    from agentm_kernel.device.json_text import encoded
 
-    return dumps({"schema": SCHEMA, **fields}, indent=2, ensure_ascii=False) + "\n"
+    return encoded({"schema": SCHEMA, **fields}).decode()
 
 
 def shown(text: str, *, err: bool = False) -> str:
@@ -244,7 +244,7 @@ def limit(command: str, seconds: float) -> None:
         sys.stderr.flush()
         end_process(1)
 
-    _thread.start_new_thread(end_late, ())
+    in_a_thread(end_late)  # where there can be none, what hangs is left to whoever started us
 
 
 def waiting_for() -> str:

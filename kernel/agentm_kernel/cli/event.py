@@ -15,6 +15,7 @@ import sys
 from agentm_kernel import errors
 from agentm_kernel.cli import end_process, exit_code_of, patience, report
 from agentm_kernel.errors import AgentmError, one_line
+from agentm_kernel.files import in_a_thread
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -90,7 +91,8 @@ def read_event() -> dict[str, Any]:
             finished.release()
 
     finished.acquire()
-    _thread.start_new_thread(receive, ())
+    if not in_a_thread(receive):
+        receive()
     finished.acquire(timeout=_FOR_INPUT)
     data = b"".join(chunks)
     if len(data) > LONGEST_EVENT:
@@ -121,25 +123,31 @@ def working_directory(event: dict[str, Any]) -> str | None:
     return cwd
 
 
-def in_the_background(work: Callable[[], int], *, wait: float = 0.0) -> None:
-    """Let a child do `work`, however long its caller lives, and wait for it for so many seconds at most."""
-    if not hasattr(os, "fork"):
-        work()
-        return
+def in_the_background(work: Callable[[], int], *, wait: float = 0.0, or_here: bool = True) -> bool:
+    """Let a child do `work`, however long its caller lives, and wait for it for so many seconds at most.
+
+    Where no child can be had it is done here, unless the caller does not want that. Whether it is done.
+    """
     reading = _start(work, is_heard=False)
+    if reading is None:
+        if or_here:
+            work()
+        return or_here
     if wait:
         import select
 
         select.select([reading], [], [], wait)  # it says nothing but that it is done
     os.close(reading)
+    return True
 
 
 def in_a_child(work: Callable[[], int]) -> int:
     """The exit code of `work`, whose standard error is copied to ours until it is done; what is late goes on."""
-    if not hasattr(os, "fork"):
+    reading = _start(work, is_heard=True)
+    if reading is None:
         return work()
     code = b""
-    with os.fdopen(_start(work, is_heard=True), "rb") as lines:
+    with os.fdopen(reading, "rb") as lines:
         for line in lines:
             said, _, last = line.rpartition(b"\0")  # a plugin need not end its last line
             if last != line and last.strip().isdigit():
@@ -154,14 +162,23 @@ def in_a_child(work: Callable[[], int]) -> int:
     raise errors.PluginError("a plugin ended the process that told it", hint=hint)
 
 
-def _start(work: Callable[[], int], *, is_heard: bool) -> int:
+def _start(work: Callable[[], int], *, is_heard: bool) -> int | None:
     """Our end of a pipe on which a child says the exit code of `work`, after its standard error if that `is_heard`.
 
-    The child keeps that end, too: what it writes must not fail when its caller has gone.
+    The child keeps that end, too: what it writes must not fail when its caller has gone. `None` where no child can be
+    had: the system knows none, or a limit allows no more.
     """
+    if not hasattr(os, "fork"):
+        return None
     sys.stderr.flush()
     reading, writing = os.pipe()
-    if os.fork() != 0:
+    try:
+        child = os.fork()
+    except OSError:
+        os.close(reading)
+        os.close(writing)
+        return None
+    if child != 0:
         os.close(writing)
         return reading
     code = 1

@@ -15,6 +15,7 @@ import time
 from agentm_kernel.cli import end_process, waiting_for
 from agentm_kernel.cli.event import in_the_background, read_event, tell, working_directory
 from agentm_kernel.errors import AgentmError, one_line
+from agentm_kernel.files import in_a_thread
 from agentm_kernel.plugins import divert_stdout
 
 TYPE_CHECKING = False
@@ -60,7 +61,7 @@ def answer(device: Device, event: str, host: str | None) -> None:
     """Print what the agent is told at this event, then tell plugins of it."""
     call = HookCall(device, event, host or PLAIN)
     try:
-        _thread.start_new_thread(call.answer_late, ())
+        in_a_thread(call.answer_late)
         call.compose()
     except AgentmError as error:
         call.fail(error.message, error.hint)
@@ -214,15 +215,14 @@ class HookCall:
 
     def _bring_up_to_date(self, store: StorageBackend | None) -> None:
         """Let a store that lies elsewhere fetch what is new, for a moment: what takes longer is there next time."""
-        if not self.raises or store is None or not hasattr(os, "fork"):
-            return  # plugins are told when the answer is out
+        if not self.raises or store is None:
+            return
         from agentm_kernel.seam.backend import DeviceCopy
         from agentm_kernel.seam.facets import WorkingCopy
 
         if store.facet(DeviceCopy) or store.facet(WorkingCopy):
             self.doing = "fetching what is new"
-            in_the_background(self._tell, wait=_FOR_SYNC)
-            self._is_told = True
+            self._is_told = in_the_background(self._tell, wait=_FOR_SYNC, or_here=False)  # if not: after the answer
 
 
 def fitted(text: str, limit: int) -> str:

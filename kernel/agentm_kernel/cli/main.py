@@ -12,6 +12,7 @@ import gc
 
 gc.disable()  # most commands live for milliseconds: what they allocate is gone before collecting it would pay
 
+import io
 import os
 
 from agentm_kernel import errors
@@ -27,6 +28,8 @@ def main(only: tuple[str, ...] = ()) -> int:
     """
     if sys.stdin is None or sys.stdout is None or sys.stderr is None:
         _open_closed_streams()
+    _speak_utf_8()
+    os.umask(os.umask(0o077) & 0o077)  # what is made stays its owner's to read and write, whatever the umask is
     arguments = sys.argv[1:]
     if only and arguments[:1] not in ([name] for name in only):
         there = f"there is no such command; there are {', '.join(only)}"
@@ -82,6 +85,19 @@ def _open_closed_streams() -> None:
     sys.stdin = sys.stdin or open(0, encoding="utf-8")  # noqa: SIM115
     sys.stdout = sys.stdout or open(1, "w", encoding="utf-8")  # noqa: SIM115
     sys.stderr = sys.stderr or open(2, "w", encoding="utf-8")  # noqa: SIM115
+
+
+def _speak_utf_8() -> None:
+    """Names of files and output are UTF-8 whatever the locale is: all sessions find a note, and any path is printed.
+
+    How names are spelled is settled when Python starts, so it is started again where the locale spells otherwise.
+    """
+    if sys.getfilesystemencoding() != "utf-8" and os.environ.get("PYTHONUTF8") != "1":
+        os.environ["PYTHONUTF8"] = "1"
+        os.execv(sys.executable, [sys.executable, "-X", "utf8", *sys.orig_argv[1:]])  # noqa: S606 - this very command
+    for stream, others in (sys.stdout, "surrogateescape"), (sys.stderr, "backslashreplace"):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(encoding="utf-8", errors=others)
 
 
 if __name__ == "__main__":

@@ -76,7 +76,7 @@ def _answered(command: Callable[..., Result]) -> Callable[..., Result]:
         if not as_json:
             return command(answer=answer, **given)
         try:
-            with open(os.devnull, "w", encoding="utf-8") as nowhere:
+            with open(os.devnull, "w", encoding="utf-8", errors="replace") as nowhere:
                 lines = sys.stderr if sys.stderr.isatty() else nowhere
                 with contextlib.redirect_stdout(lines):
                     result = command(answer=answer, **given)

@@ -13,7 +13,7 @@ from __future__ import annotations
 import os
 
 from agentm_kernel import errors
-from agentm_kernel.files import home_directory, read_small_file, user_directory
+from agentm_kernel.files import home_directory, read_small_file, status_if_any, user_directory
 from agentm_kernel.seam import Frozen
 
 TYPE_CHECKING = False
@@ -205,11 +205,11 @@ def find(environ: Mapping[str, str], home: str = "") -> tuple[str, os.stat_resul
     places = config_places(environ, home)
     for path in places:
         try:
-            return path, os.lstat(path), path != places[0]  # also a link that leads nowhere: reading it will say so
-        except FileNotFoundError:
-            continue
+            status = status_if_any(path)
         except OSError as error:
             raise _unreadable(path, error) from error
+        if status is not None:  # also a link that leads nowhere: reading it will say so
+            return path, status, path != places[0]
     return places[0], None, False
 
 

@@ -11,7 +11,7 @@ import os
 import sys
 
 from agentm_kernel import errors
-from agentm_kernel.files import read_small_file
+from agentm_kernel.files import read_small_file, status_if_any
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -163,9 +163,9 @@ class JsonTable:
     def read(self) -> dict[str, Any]:
         """What it says, nothing where there is no such file; one that cannot be relied on is refused."""
         try:
+            if status_if_any(self.path) is None:
+                return {}
             found = parse_object(read_small_file(self.path, _TABLE_LIMIT))
-        except (FileNotFoundError, NotADirectoryError):
-            return {}
         except OSError as error:
             raise self.refuse(self.path, str(error.strerror)) from error
         except errors.MalformedJson as error:

@@ -9,6 +9,7 @@ equal to platformdirs' own. On Windows, where only the system can say, it is ask
 
 from __future__ import annotations
 
+import _thread
 import os
 import stat
 import sys
@@ -17,7 +18,7 @@ from agentm_kernel import errors
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
 NOT_WAITING = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0) | getattr(os, "O_BINARY", 0)
 """How a file is opened of which nobody knows whether it is one."""
@@ -88,6 +89,33 @@ def read_open_file(descriptor: int, limit: int) -> tuple[bytes, os.stat_result]:
             break
         data += more
     return data, status
+
+
+def status_if_any(path: str) -> os.stat_result | None:
+    """What is at `path`, a link itself; `None` if nothing is there.
+
+    `OSError` where nobody can tell: a folder above it may be a link to a disk that is not mounted.
+    """
+    try:
+        return os.lstat(path)
+    except FileNotFoundError:
+        place = os.path.dirname(path)
+        while not os.path.lexists(place) and place != os.path.dirname(place):
+            place = os.path.dirname(place)
+        if os.path.isdir(place):
+            return None
+    from errno import ENOTDIR
+
+    raise NotADirectoryError(ENOTDIR, f"{place} leads to no folder")
+
+
+def in_a_thread(work: Callable[[], None]) -> bool:
+    """Whether a thread does it: a container, or a limit of the user's, may allow no more of them."""
+    try:
+        _thread.start_new_thread(work, ())
+    except RuntimeError:
+        return False
+    return True
 
 
 def current_directory() -> str:

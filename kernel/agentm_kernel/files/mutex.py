@@ -16,7 +16,7 @@ import os
 import time
 
 from agentm_kernel.errors import LockTimeout, StorageIOError
-from agentm_kernel.files import close_quietly, native_lock, user_directory
+from agentm_kernel.files import close_quietly, in_a_thread, native_lock, user_directory
 from agentm_kernel.files.tree import O_NOFOLLOW, Identity, identity_of, make_private_folder
 from agentm_kernel.seam.layout import STAMP_KEY
 
@@ -267,7 +267,8 @@ def _wait_in_turn(claim: _Claim, seconds: float) -> bool:
         finished.release()
 
     finished.acquire()
-    _thread.start_new_thread(wait, ())
+    if not in_a_thread(wait):
+        return _poll(descriptor, time.monotonic() + seconds)
     try:
         finished.acquire(timeout=seconds)
     finally:  # also when a signal handler raises, perhaps after the lock had come
@@ -276,6 +277,13 @@ def _wait_in_turn(claim: _Claim, seconds: float) -> bool:
     if failed:
         raise failed[0]
     return claim.descriptor >= 0
+
+
+def _poll(descriptor: int, deadline: float) -> bool:
+    """The same without a thread, and without a queue."""
+    while not (is_ours := native_lock.try_lock(descriptor)) and time.monotonic() < deadline:
+        time.sleep(_LOOK_EVERY)
+    return is_ours
 
 
 def _close(descriptor: int) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import stat
+import sys
 from _thread import RLock
 
 from agentm_kernel import errors
@@ -69,6 +70,9 @@ class FileStore(StorageBackend, DeviceFiles, Appends):
         size_limit: int = MAX_CONTENT_BYTES,
         lock_timeout: float | None = None,
     ) -> None:
+        if (names := sys.getfilesystemencoding()) != "utf-8":  # no other session would find what is written so
+            hint = "set PYTHONUTF8=1 in the environment, or a locale with UTF-8"
+            raise errors.StorageSelectionError(f"this process spells the names of files in {names}", hint=hint)
         self.root, self.medium = os.path.abspath(root), medium
         self.create_root, self.private, self.follow_root_link = create_root, private, follow_root_link
         self.size_limit, self.lock_timeout = size_limit, lock_timeout

@@ -10,10 +10,11 @@ from __future__ import annotations
 import os
 import sys
 import time
-from _thread import LockType, _count, allocate_lock, start_new_thread
+from _thread import LockType, _count, allocate_lock
 
 from agentm_kernel import errors
 from agentm_kernel.errors import AgentmError
+from agentm_kernel.files import in_a_thread
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -121,7 +122,8 @@ def in_time(work: Callable[[], T], seconds: float) -> T:
             finished.release()
 
     with StdoutToStderr():
-        start_new_thread(run, ())
+        if not in_a_thread(run):
+            run()
         is_late = not finished.acquire(timeout=seconds)
     if is_late:
         _late.append(finished)

@@ -17,6 +17,7 @@ from __future__ import annotations
 import os
 
 from agentm_kernel import errors
+from agentm_kernel.files import status_if_any
 from agentm_kernel.seam.backend import ABSENT, STAMP, StorageBackend
 from agentm_kernel.seam.layout import STAMP_KEY
 
@@ -91,9 +92,8 @@ def _bad_stamp(backend: StorageBackend, why: str) -> errors.StoreIdentityError:
 def known_id(state_dir: str, protocol: str, place: str) -> str | None:
     """The id of the store that this device used there last."""
     try:
-        os.lstat(f"{state_dir}{os.sep}{_RECORD}")
-    except FileNotFoundError:
-        return None  # a new home: hooks are spared the reader of JSON
+        if status_if_any(f"{state_dir}{os.sep}{_RECORD}") is None:
+            return None  # a new home: hooks are spared the reader of JSON
     except OSError:
         pass  # not absence: reading it will say what it is
     known: str | None = known_table(state_dir).read().get(f"{protocol} {place}")

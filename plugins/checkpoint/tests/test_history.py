@@ -20,6 +20,7 @@ from agentm_kernel import Locator, select_backend, update
 from agentm_kernel.plugin import (
     ConcurrentModificationError,
     Device as ThisDevice,
+    IntegrityError,
     NotFoundError,
     content_hash,
     store_mutex,
@@ -365,6 +366,24 @@ def test_what_cannot_be_undone_is_refused_with_the_reason(device, arguments, wor
     assert isinstance(result.exception, NotFoundError)
     assert words in result.exception.message
     assert device.store.read(NOTE) == "one\n"
+
+
+def test_a_damaged_history_is_not_one_without_changes(device):
+    store = select_backend()
+    store.write(NOTE, "one\n")
+    (file,) = device.home.rglob("history.car")
+    whole = file.read_bytes()
+    file.write_bytes(bytes(len(whole)))
+
+    for command in ("history", "undo"):
+        refused = device.result(command, "a").exception
+        assert isinstance(refused, IntegrityError)
+        assert f"{len(whole):,} bytes at byte 0 are damaged" in refused.message
+
+    file.write_bytes(whole + b"\x50half a frame")
+    listed = device.result("history", "a")
+    assert "created" in listed.output
+    assert "are damaged" in listed.stderr
 
 
 def test_verify_compares_the_history_too(device):

@@ -332,6 +332,17 @@ def test_what_may_hold_more_is_set_aside_before_anything_is_written(history, ima
     assert [file.read_bytes() for file in image_file.parent.glob("*.damaged-*")] == [bad]
 
 
+def test_an_image_of_which_nothing_is_left_is_not_one_without_checkpoints(history, image_file, open_image, store):
+    image_file.write_bytes(b"")
+
+    assert "is empty" in open_image().damage
+    take(store, open_image(), author="a", reason="r")
+
+    image = open_image()
+    assert image.damage is None
+    assert notes_of(image, image.latest()) == history[-1][1]
+
+
 def test_the_image_of_another_store_is_not_taken_for_ours(history, image_file):
     image = Image(str(image_file), "another-store")
 

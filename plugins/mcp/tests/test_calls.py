@@ -9,7 +9,7 @@ from typing import SupportsIndex
 
 import pytest
 
-from agentm_mcp import channel as channel_module
+from agentm_mcp import calls as calls_module, channel as channel_module
 from agentm_mcp.calls import Calls, Work
 from agentm_mcp.channel import Channel
 from agentm_mcp.messages import Message
@@ -55,6 +55,26 @@ def test_a_request_that_comes_while_the_last_one_ends_is_answered() -> None:
     answers.ask(1, lambda _: {"said": "first"})
     assert waiting.is_empty.wait(10)
     answers.ask(2, lambda _: {"said": "second"})
+    assert answers.calls.finish(10)
+    assert answers.given == [(1, "first"), (2, "second")]
+
+
+@pytest.mark.parametrize("left", [0, 1])
+def test_where_no_more_threads_can_be_had_requests_are_answered_all_the_same(monkeypatch, left) -> None:
+    """A container may allow no more. The server ended, or never answered again."""
+    start, allowed = calls_module.start_new_thread, [None] * left
+
+    def none_left(*work: object) -> None:
+        if not allowed:
+            raise RuntimeError("can't start new thread")
+        allowed.pop()
+        start(*work)
+
+    monkeypatch.setattr(calls_module, "start_new_thread", none_left)
+    answers = Answers()
+    answers.ask(1, lambda _: {"said": "first"})
+    answers.ask(2, lambda _: {"said": "second"})
+
     assert answers.calls.finish(10)
     assert answers.given == [(1, "first"), (2, "second")]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 from pathlib import Path
@@ -125,6 +126,50 @@ def test_a_path_that_the_locale_cannot_express_is_printed_byte_for_byte(machine)
     assert out == odd + b"/.harness/PLAN.md\n"
 
 
+def test_files_have_the_same_names_in_every_locale(machine):
+    """A Latin-1 locale spelled them in Latin-1: what one session wrote under such a name, no other one found."""
+    not_utf_8 = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    assert machine.execute("state", "write", "PLAN-größe.md", input="one\n").code == 0
+    usual = dict(machine.environ)
+
+    machine.environ |= not_utf_8
+    read = machine.execute("state", "read", "PLAN-größe.md", input="")
+    written = machine.execute("state", "write", "PLAN-später.md", input="two\n")
+    machine.environ.clear()
+    machine.environ |= usual
+
+    assert read == (0, "one\n", "")
+    assert written.code == 0
+    assert machine.execute("state", "list").out.splitlines() == ["PLAN-größe.md", "PLAN-später.md"]
+
+
+@pytest.mark.parametrize("spoken", ["utf-8", "latin-1"])
+@pytest.mark.parametrize("arguments", [["config", "path"], ["config", "path", "--json"], ["store", "show"]])
+def test_a_home_whose_name_is_no_text_can_be_printed_in_every_encoding(machine, arguments, spoken):
+    """As in most locales, where standard output refuses what it cannot express."""
+    odd = os.fsencode(machine.folder) + "/café-".encode() + b"\xff"
+    os.mkdir(odd)
+    machine.environ |= {"HOME": os.fsdecode(odd), "PYTHONIOENCODING": f"{spoken}:strict"}
+
+    with machine.start(*arguments) as process:
+        out, err = process.communicate()
+
+    assert (process.returncode, err) == (0, b"")
+    assert (os.fsencode(json.loads(out)["path"]) if "--json" in arguments else out).count(odd)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="needs POSIX modes")
+def test_what_is_made_stays_its_owners_to_read_and_write_whatever_the_umask_is(machine):
+    """A folder that nobody may enter was left behind, and every later session failed because of it."""
+    made = ["state", "append", "progress.md"]
+
+    done = machine.execute(*made, input="- one\n", preexec_fn=lambda: os.umask(0o777))
+
+    assert done.code == 0
+    assert all(path.stat().st_mode & 0o600 == 0o600 for path in [machine.harness, *machine.harness.iterdir()])
+    assert machine.harness.stat().st_mode & 0o777 == 0o700
+
+
 def test_a_reader_that_has_gone_is_no_reason_for_a_traceback(machine):
     reader, writer = os.pipe()
     os.close(reader)
@@ -193,6 +238,42 @@ def test_an_interrupt_is_one_line(machine, arguments):
         err = process.stderr.read()
 
     assert (process.returncode, err.lstrip()) == (130, b"error: interrupted\n")
+
+
+LISTENER = """
+from agentm_kernel.plugin import hookimpl
+
+@hookimpl
+def agentm_event(context, name, payload):
+    return [f"heard {name}"]
+"""
+
+WITHOUT_THREADS = """
+import _thread, sys
+
+def none_left(*_):
+    raise RuntimeError("can't start new thread")
+
+_thread.start_new_thread = none_left
+from agentm_kernel.cli.main import main
+sys.exit(main())
+"""
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["state-path", "plan"], ["event", "turn-end"], ["hook", "session-start"], ["project", "register"], ["doctor"]],
+)
+def test_a_container_that_allows_no_more_threads_has_the_same_answers(machine, arguments):
+    machine.install("ear", LISTENER, "[agentm.plugins]\near = plugin_ear\n")
+    program = machine.folder / "without_threads.py"
+    program.write_text(WITHOUT_THREADS)
+    machine.execute("state", "write", "PLAN.md", input="# Plan\n")
+    usual = machine.execute(*arguments)
+
+    done = machine.execute(*arguments, program=str(program))
+
+    assert done == usual
 
 
 @pytest.mark.parametrize("word", ["nothing", "vault"])

@@ -177,14 +177,23 @@ def test_a_second_device_joins_the_store_and_an_edit_of_its_copy_travels_back(la
 
 WITHOUT_FORK = """
 import os, sys
-del os.fork
+
+def none_left():
+    raise BlockingIOError(11, "Resource temporarily unavailable")
+
+if sys.argv[-1] == "by the system":
+    del os.fork
+else:
+    os.fork = none_left
+del sys.argv[-1]
 sys.argv[0] = "agentm"
 from agentm_kernel.cli.main import main
 main()
 """
 
 
-def test_where_no_process_can_be_forked_the_agent_is_answered_first_and_plugins_are_told_then(laptops, machine):
+@pytest.mark.parametrize("why", ["by the system", "by a limit"])
+def test_where_no_process_can_be_forked_the_agent_is_answered_first_and_plugins_are_told_then(laptops, machine, why):
     one, two = laptops
     machine.install(
         "host",
@@ -196,8 +205,10 @@ def test_where_no_process_can_be_forked_the_agent_is_answered_first_and_plugins_
     (script := machine.folder / "without_fork.py").write_text(WITHOUT_FORK)
 
     done = machine.execute(
-        *("hook", "session-start", "--host", "emacs"), program=str(script), input="{}", env=two.environ
+        *("hook", "session-start", "--host", "emacs", why), program=str(script), input="{}", env=two.environ
     )
 
     assert (done.code, done.err) == (0, "table: 0 fetched, 0 sent\n")
     assert f"PLAN.md:     {two.state / 'PLAN.md'}" in done.out
+    told = machine.execute("event", "turn-end", why, program=str(script), env=two.environ)
+    assert told == (0, "", "table: 0 fetched, 0 sent\n")

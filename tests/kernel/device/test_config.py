@@ -29,6 +29,19 @@ def test_without_a_file_nothing_is_configured(home):
     assert config.items() == []
 
 
+@pytest.mark.parametrize("folder", [".config", ".config/agentm", ".claude"])
+def test_a_folder_that_is_a_link_to_a_disk_which_is_not_mounted_does_not_mean_that_nothing_is_configured(
+    home, folder
+):
+    """The default store was taken for the one that was chosen: memory was empty, and notes went elsewhere."""
+    place = home.root / folder
+    place.parent.mkdir(exist_ok=True)
+    place.symlink_to("/nowhere/at/all")
+
+    with pytest.raises(ConfigError, match=f"{place} leads to no folder"):
+        load(home.environ)
+
+
 def test_an_older_installs_file_is_read_when_it_is_all_there_is(home):
     home.write({"storage.backend": "old"}, legacy=True)
     config = load(home.environ)

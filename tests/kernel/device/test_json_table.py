@@ -33,6 +33,13 @@ def test_without_a_file_it_is_empty_and_reading_makes_none(tmp_path: Path) -> No
     assert not (tmp_path / "state").exists()
 
 
+def test_where_its_folder_is_on_a_disk_that_is_not_mounted_it_is_not_empty(tmp_path: Path) -> None:
+    (tmp_path / "state").symlink_to("/nowhere/at/all")
+
+    with pytest.raises(ConfigError, match="state leads to no folder"):
+        table_in(tmp_path).read()
+
+
 def test_values_are_given_and_taken_out_and_all_others_stay(tmp_path: Path) -> None:
     table = table_in(tmp_path)
     table.change({"b": "2", "a": "ž"})
@@ -66,7 +73,8 @@ def test_what_is_no_file_is_refused_at_once(tmp_path: Path, make) -> None:
 
 def test_where_nothing_can_be_kept_it_says_so(tmp_path: Path) -> None:
     (tmp_path / "state").write_text("a file is in the way")
-    assert table_in(tmp_path).read() == {}
+    with pytest.raises(ConfigError, match=r"table\.json: Not a directory"):
+        table_in(tmp_path).read()
     with pytest.raises(StorageIOError, match="cannot write") as caught:
         table_in(tmp_path).change({"a": "1"})
     assert "writable" in (caught.value.hint or "")

@@ -46,6 +46,13 @@ posix_only = pytest.mark.skipif(os.name == "nt", reason="needs POSIX files")
 # ------------------------------------------------------------------------------------------------ read and write
 
 
+def test_a_process_that_would_spell_names_otherwise_is_refused_a_store(root: Path, monkeypatch) -> None:
+    monkeypatch.setattr("sys.getfilesystemencoding", lambda: "iso8859-1")
+
+    with pytest.raises(StorageSelectionError, match="iso8859-1.*PYTHONUTF8=1"):
+        FileStore(root)
+
+
 @pytest.mark.parametrize(
     "text", ["", "a\n", "no newline", "a\r\nb\rc\n", "\ufeffbom", "nul \0 inside", "é 日本 \U0001f600", "x" * 300_000]
 )

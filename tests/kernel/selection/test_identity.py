@@ -51,6 +51,16 @@ def used(device: Device, folder: Path) -> Device:
     return device
 
 
+def test_a_record_on_a_disk_that_is_not_mounted_is_not_the_absence_of_one(device, shared):
+    state = Path(ThisDevice.now(used(device, shared).environ).state_dir)
+    state.rename(state.with_name("mounted"))
+    state.symlink_to("/nowhere/at/all")
+    shutil.rmtree(shared / "_meta")
+
+    with pytest.raises(StoreIdentityError, match="record of known stores.*leads to no folder"):
+        select_backend(environ=device.environ)
+
+
 def test_the_first_write_stamps_the_default_store(device):
     backend = select_backend(environ=device.environ)
     backend.write(NOTE, "hello\n")

@@ -14,11 +14,9 @@ from agentm_checkpoint.sealed import is_sealed
 from agentm_checkpoint.texts import counted, visible
 from agentm_checkpoint.tree import leaf_of
 from agentm_kernel.command import echo_json, echo_table, json_option
-from agentm_kernel.plugin import ABSENT, Locator, NotFoundError, content_hash, decode_content
+from agentm_kernel.plugin import ABSENT, IntegrityError, Locator, NotFoundError, content_hash, decode_content
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from agentm_checkpoint.history import Entry
     from agentm_checkpoint.past import Past
     from agentm_kernel.plugin import StorageBackend
@@ -37,13 +35,17 @@ def history_command(note: str, show: str | None, as_json: bool) -> None:
     """List what was changed in NOTE through agentm on this device, oldest first. NOTE is a key or a unique name."""
     here = CommandContext()
     past = open_past(here.backend, here.device)
-    key = find_key(note, past.keys)
+    key = find_key(note, past)
     entries = past.of(key)
     if show is not None:
         sys.stdout.buffer.write(past.read(_version(entries, key, show), here.backend))
         return
+    if past.damage:
+        click.echo(f"warning: {past.damage}", err=True)
     if as_json:
-        echo_json(note=key, head=past.head, changes=[_fields(past, key, entry) for entry in entries])
+        echo_json(
+            note=key, head=past.head, damage=past.damage, changes=[_fields(past, key, entry) for entry in entries]
+        )
         return
     click.echo(visible(key))
     echo_table(
@@ -67,7 +69,7 @@ def undo_command(note: str, version: str | None, as_json: bool) -> None:
     """
     here = CommandContext(read_only=False)
     past = open_past(here.backend, here.device)
-    key = find_key(note, past.keys)
+    key = find_key(note, past)
     text, now = undo(here.backend, past, key, version)
     if as_json:
         echo_json(note=key, version=_name(text), replaced=None if now is None else _name(now))
@@ -101,9 +103,9 @@ def undo(backend: StorageBackend, past: Past, key: str, version: str | None = No
     return text, now
 
 
-def find_key(name: str, keys: Iterable[str]) -> str:
+def find_key(name: str, past: Past) -> str:
     """The one key that is `name`, or whose last part is, with or without `.md`."""
-    known = sorted(keys)
+    known = sorted(past.keys)
     wanted = name.removesuffix(".md")
     if name in known:
         return name
@@ -112,6 +114,9 @@ def find_key(name: str, keys: Iterable[str]) -> str:
         return found[0]
     if found:
         raise NotFoundError(f"several notes are called {ascii(name)}", hint=f"name one: {', '.join(found[:5])}")
+    if past.damage:
+        hint = "`agentm checkpoint verify` says what is whole"
+        raise IntegrityError(f"{past.damage}; nothing of {ascii(name)} is left in it", hint=hint)
     raise NotFoundError(
         f"this device has no history of {ascii(name)}: no note of that name was changed through agentm here",
         hint=_NOT_KEPT,

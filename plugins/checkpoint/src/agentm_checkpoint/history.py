@@ -27,7 +27,8 @@ if TYPE_CHECKING:
     from agentm_checkpoint.tree import Blocks, Leaf
 
 FORMAT = "agentm-history/1"
-_MARK = FORMAT.encode()
+_ANY_FORMAT = "agentm-history/"
+_MARK = _ANY_FORMAT.encode()
 _TAIL = 8192
 """An entry is shorter: it holds one key of at most 1,000 bytes, and a few hashes."""
 _DAY = 86_400_000
@@ -84,6 +85,8 @@ class Changes:
         """Where the last whole entry ends."""
         self.groups: list[list[Frame]] = []
         """What belongs to each entry: the bytes that were replaced, and the entry itself."""
+        self.is_newer = False
+        """Whether there are entries of a newer agentm."""
         self._places: dict[Cid, tuple[int, int]] = {}
         group: list[Frame] = []
         for frame in verified_frames(data, len(_PREAMBLE) if data.startswith(_PREAMBLE) else 0, self.gaps):
@@ -92,7 +95,9 @@ class Changes:
             group.append(frame)
             if cid[1] == DAG_CBOR and _MARK in data[first:last]:
                 fields = decode_node(data[first:last])
-                if isinstance(fields, dict) and fields.get("format") == FORMAT:
+                form = fields.get("format") if isinstance(fields, dict) else None
+                self.is_newer |= form != FORMAT and str(form).startswith(_ANY_FORMAT)
+                if form == FORMAT:
                     self.entries.append(Entry(cid, fields))
                     self.groups.append(group)
                     group = []
@@ -118,9 +123,14 @@ class Changes:
         """The id that stands for the whole history: that of its newest entry."""
         return self.entries[-1].id if self.entries else None
 
+    def damage(self) -> list[str]:
+        """What of the file cannot be read."""
+        found = ["it has entries of a newer agentm"] if self.is_newer else []
+        return found + [f"{end - start:,} bytes at byte {start:,} are damaged" for start, end in self.gaps]
+
     def problems(self) -> list[str]:
         """What is wrong with it: places that are damaged, links that do not lead on, versions that are gone."""
-        found = [f"{end - start:,} bytes at byte {start:,} are damaged" for start, end in self.gaps]
+        found = self.damage()
         for one, other in zip(self.entries, self.entries[1:], strict=False):
             if other.before != one.id:
                 found.append(f"what was between {one.when} and {other.when} is missing")
@@ -257,6 +267,9 @@ class History:
         with open(self.path, "rb") as file:
             data = file.read()
         changes = Changes(data)
+        if changes.is_newer:
+            why = f"the history {self.path} has entries of a newer agentm, and was left as it is"
+            raise StorageIOError(why, hint="upgrade agentm")
         if any(start < changes.end for start, _ in changes.gaps) or _MARK in data[changes.end :]:
             _set_aside(self.path)
         pieces: list[bytes] = []

@@ -13,8 +13,9 @@ from __future__ import annotations
 
 import os
 
-from agentm_checkpoint.car import encode_frame, encode_header, frames, read_varint
-from agentm_checkpoint.cids import cid_text, decode_node, encode_node, matches, node_cid
+from agentm_checkpoint.beginning import IMAGE_FORMAT, preamble, said_by
+from agentm_checkpoint.car import encode_frame
+from agentm_checkpoint.cids import cid_text, matches
 from agentm_checkpoint.directories import make_folder
 from agentm_checkpoint.index import MARK, Index
 from agentm_checkpoint.reading import follow, reachable
@@ -36,8 +37,6 @@ if TYPE_CHECKING:
     from agentm_checkpoint.device_state import DeviceState
     from agentm_checkpoint.snapshot import Snapshot
 
-IMAGE_FORMAT = "agentm-image/1"
-
 
 class Image:
     """The image at `path` as it was when it was opened; `append` brings it up to date first."""
@@ -45,7 +44,7 @@ class Image:
     def __init__(self, path: str, store: str) -> None:
         self.path = path
         self.store = store
-        self._preamble = _preamble(store)
+        self._preamble = preamble(store)
         self._index = Index()
         self._inode = 0
         self.size = 0
@@ -83,24 +82,29 @@ class Image:
         data = self._read()
         self._index, self.size, self.damage, self._view = Index(), len(data), None, memoryview(data)
         if not data:
+            self.damage = f"the image {self.path} is empty" if self._inode else None
             return
         is_ours = data.startswith(self._preamble)
-        if not is_ours and store_named_by(data) not in (None, self.store):
+        said = {} if is_ours else said_by(data)
+        if said.get("store", self.store) != self.store:
             self.damage = f"the image {self.path} is that of another store"
             return
-        self._index.scan(data, len(self._preamble) if is_ours else 0)
+        if said.get("format", IMAGE_FORMAT) != IMAGE_FORMAT:
+            self._index.unusable = "is of a format that this agentm does not know"
+        else:
+            self._index.scan(data, len(self._preamble) if is_ours else 0)
         self.damage = self._describe_damage(is_ours)
 
     def _describe_damage(self, is_ours: bool) -> str | None:
         index = self._index
+        if index.unusable is not None:
+            return f"the image {self.path} {index.unusable}"
         gaps = [gap for gap in index.gaps if gap[0] < index.end] if is_ours else index.gaps
         if gaps:
             bad = sum(end - start for start, end in gaps)
             return f"the image {self.path} is damaged: {bad:,} bytes at byte {gaps[0][0]:,} are no block" + (
                 f", and {len(gaps) - 1} more such places" if len(gaps) > 1 else ""
             )
-        if index.unusable is not None:
-            return f"the image {self.path} {index.unusable}"
         rest = self.size - index.end
         return f"the image {self.path} ends in {rest:,} bytes of a checkpoint that is not complete" if rest else None
 
@@ -245,8 +249,8 @@ class Image:
 
     def _write(self, blocks: Mapping[Cid, bytes], snapshot: Snapshot, device: DeviceState | None) -> None:
         """Blocks, then to the disk, then the snapshot, then to the disk: in this order, whatever happens between."""
-        preamble = b"" if self.size else self._preamble
-        pieces = [preamble, *(encode_frame(cid, block) for cid, block in blocks.items())]
+        beginning = b"" if self.size else self._preamble
+        pieces = [beginning, *(encode_frame(cid, block) for cid, block in blocks.items())]
         if device is not None:
             pieces.append(encode_frame(device.cid, device.block))
         added = b"".join(pieces)
@@ -257,9 +261,9 @@ class Image:
                 _write_all(file, piece)
                 os.fsync(file.fileno())
             status = os.fstat(file.fileno())
-        if preamble:
+        if beginning:
             _sync_folder(os.path.dirname(self.path))
-        self._index.add_written(added + closing, len(preamble), self.size)
+        self._index.add_written(added + closing, len(beginning), self.size)
         self._inode, self.size = status.st_ino, status.st_size
         self._index.save(self.path, self.store, status)
 
@@ -267,11 +271,17 @@ class Image:
         """Make a sound file of a damaged one; whether there was anything to do, for then blocks may have gone.
 
         What a killed writer left is cut off. Of any other damage a copy is set aside first, never thrown away; the
-        image then keeps every checkpoint that is whole, or that `blocks` make whole again.
+        image then keeps every checkpoint that is whole, or that `blocks` make whole again. What a newer agentm wrote
+        is not damaged, and is left as it is.
         """
         if not self.damage:
             return False
-        if self._ends_in_leftovers():
+        if self._index.unusable is not None:
+            raise IntegrityError(
+                f"{self.damage}; nothing was added to it",
+                hint="upgrade agentm; or move the file away, and the next checkpoint begins another one",
+            )
+        if not self.size or self._ends_in_leftovers():
             os.truncate(self.path, self._index.end)
         else:
             _keep_copy(self.path, self._free_name("damaged"))
@@ -285,7 +295,7 @@ class Image:
         """Whether all that is wrong is a checkpoint at the end that nobody completed."""
         index = self._index
         rest = bytes(self._view[index.end :])
-        is_sound = index.end > 0 and index.unusable is None and self._view[: len(self._preamble)] == self._preamble
+        is_sound = index.end > 0 and self._view[: len(self._preamble)] == self._preamble
         return is_sound and not any(start < index.end for start, _ in index.gaps) and MARK not in rest
 
     def rewrite(self, kept: Iterable[Snapshot], blocks: Mapping[Cid, bytes] | None = None) -> None:
@@ -350,27 +360,6 @@ class Image:
             errno=error.errno,
             hint="check the disk and the permissions; what was in the image is still there",
         )
-
-
-def _preamble(store: str) -> bytes:
-    """How the image of one store begins: the header and the block that the header names."""
-    descriptor = encode_node({"format": IMAGE_FORMAT, "store": store})
-    cid = node_cid(descriptor)
-    return encode_header([cid]) + encode_frame(cid, descriptor)
-
-
-def store_named_by(data: bytes) -> str | None:
-    """The id of the store whose image begins like this; `None` if that cannot be told."""
-    head = read_varint(data, 0)
-    frame = next(frames(data, sum(head)), None) if head is not None else None
-    if frame is None or not matches(frame[0], data[frame[1] : frame[2]]):
-        return None
-    try:
-        fields = decode_node(data[frame[1] : frame[2]])
-    except IntegrityError:
-        return None
-    is_image = isinstance(fields, dict) and fields.get("format") == IMAGE_FORMAT
-    return str(fields.get("store")) if is_image else None
 
 
 def _keep_copy(path: str, name: str) -> None:

@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from agentm_checkpoint.device_state import DeviceState
 
 FORMAT = f"agentm-index/2 {sys.byteorder}"
-MARK = SNAPSHOT_FORMAT.encode()
-"""What the block of every snapshot holds."""
-_MARKS = (MARK, DEVICE_FORMAT.encode())
+MARK, _DEVICE_MARK = (form.rstrip("0123456789").encode() for form in (SNAPSHOT_FORMAT, DEVICE_FORMAT))
+"""What the block of every snapshot holds, of a newer agentm's too."""
+_MARKS = (MARK, _DEVICE_MARK)
 
 _LENGTH_BYTES = 4
 
@@ -130,7 +130,7 @@ class Index:
                 return False
             snapshot = decode_snapshot(block)
         except IntegrityError as error:
-            self.unusable = f"holds a checkpoint that cannot be used: {error.message}"
+            self.unusable = f"holds a checkpoint that cannot be used, a newer agentm's perhaps: {error.message}"
             return True
         self._snapshots.append(block)
         if self._decoded is not None:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 
+from agentm_checkpoint.beginning import store_named_by
 from agentm_checkpoint.directories import checkpoints_folder, folder_of, image_path, make_folder, unusable
-from agentm_checkpoint.image import Image, store_named_by
+from agentm_checkpoint.image import Image
 from agentm_checkpoint.settings import settings_of
 from agentm_checkpoint.texts import agentm_of
 from agentm_kernel.plugin import (

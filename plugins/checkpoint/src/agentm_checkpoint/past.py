@@ -76,6 +76,12 @@ class Past:
                 entries.sort(key=lambda entry: entry.time)
 
     @property
+    def damage(self) -> str | None:
+        """What is wrong with the files, if anything is; what is whole of them is used all the same."""
+        damaged = ((origin, changes.damage()) for origin, changes in self._files.items())
+        return next((f"the history of store {origin} is not whole: {why[0]}" for origin, why in damaged if why), None)
+
+    @property
     def keys(self) -> Iterable[str]:
         return self._of
 

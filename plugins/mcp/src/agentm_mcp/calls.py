@@ -82,9 +82,9 @@ class Calls:
                 raise ProtocolFault(INVALID_REQUEST, text, id=key)
             self._by_id[key] = work
             self._waiting.append(work)
-            if not self._is_dispatching:
-                self._is_dispatching = True
-                start_new_thread(self._dispatch, ())
+            is_first, self._is_dispatching = not self._is_dispatching, True
+        if is_first:
+            _in_a_thread(self._dispatch)
 
     def cancel(self, request: object) -> None:
         """The host does not want the answer any more. What is not known was answered already."""
@@ -117,7 +117,7 @@ class Calls:
                 except IndexError:
                     self._is_dispatching = False
                     return
-            start_new_thread(self._carry_out, (work,))
+            _in_a_thread(self._carry_out, work)
             if not _wait(work):
                 self._left_behind = [*(thread for thread in self._left_behind if thread.locked()), work.finished]
                 if self._settle(work):
@@ -137,6 +137,14 @@ class Calls:
         if is_first:
             self._by_id.pop(work.message.id, None)  # type: ignore[arg-type]
         return is_first and not work.is_cancelled
+
+
+def _in_a_thread(function: Callable[..., None], *arguments: object) -> None:
+    """Where a container allows no more threads, without one: other requests have to wait then."""
+    try:
+        start_new_thread(function, arguments)
+    except RuntimeError:
+        function(*arguments)
 
 
 def _wait(work: Work) -> bool:

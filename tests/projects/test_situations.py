@@ -333,6 +333,30 @@ def test_without_git_two_folders_of_one_name_are_two_projects(desk: Desk) -> Non
 
 @on_files
 @pytest.mark.parametrize("kind", ["repository", "folder"])
+@pytest.mark.parametrize("where", ["another device", "this one, which lost its records"])
+def test_a_checkout_without_a_remote_that_nobody_remembers_is_asked_about(desk: Desk, kind: str, where: str) -> None:
+    """A folder that is synchronised between two laptops, or a container that does not keep the home directory."""
+    root = desk.clone("widgets") if kind == "repository" else desk.folder / "src" / "widgets"
+    root.mkdir(parents=True, exist_ok=True)
+    desk.one.save(root, "first")
+    laptop = desk.two
+    if where != "another device":
+        laptop = desk.one
+        shutil.rmtree(os.path.join(laptop.device().state_dir, "stores"))
+
+    for ask in (laptop.notes, lambda cwd: laptop.save(cwd, "second")):
+        with pytest.raises(ConfigError, match="this may be the project 'widgets' of the store"):
+            ask(root)
+    said = laptop.agentm(root, "hook", "session-start").stdout
+    assert "project register --adopt" in said
+    assert laptop.agentm(root, "project", "register", "--adopt").stdout == "widgets\n"
+
+    assert laptop.save(root, "second") == "widgets"
+    assert laptop.notes(root) == ["first", "second"]
+
+
+@on_files
+@pytest.mark.parametrize("kind", ["repository", "folder"])
 def test_a_copy_without_a_remote_is_a_project_of_its_own(desk: Desk, kind: str) -> None:
     root, copied = desk.folder / "src" / "widgets", desk.folder / "src" / "copied"
     if kind == "repository":

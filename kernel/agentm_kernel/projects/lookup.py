@@ -226,6 +226,14 @@ class Checkouts(Frozen):
         known = [key for key, entry in self._table().read().items() if entry["id"] in (*record.ids, *record.former)]
         return next((found for key in known if (found := _remembered(other, there.find(key)))), None)
 
+    def has_forgotten(self, checkout: Checkout) -> bool:
+        """Whether a checkout without a remote was some project already, and this device knows it in no store."""
+        known = None if checkout.remote is not None else read_checkout_id(checkout)
+        folder = os.path.join(self.state_dir, "stores")
+        tables = os.listdir(folder) if known is not None and os.path.isdir(folder) else ()
+        found = (JsonTable(os.path.join(folder, name, "checkouts.json"), _is_entry, _unreadable) for name in tables)
+        return known is not None and not any(known in table.read() for table in found)
+
     def lock(self) -> AbstractContextManager[object]:
         """One claim at a time on this device. Raises now, and not after a claim, where nothing can be remembered."""
         return locked_folder(os.path.join(self.state_dir, "stores"))
@@ -273,10 +281,10 @@ def _unreadable(path: str, why: str) -> errors.StorageIOError:
 def find_place(store: StorageBackend, project: Checkout, checkouts: Checkouts) -> Place:
     """The place of a project that was claimed, or the one that its first write would claim. Only reads."""
     record = find_record(store, project, checkouts)
-    return find_unclaimed(store, project) if record is None else Place(record.folder, record)
+    return find_unclaimed(store, project, checkouts) if record is None else Place(record.folder, record)
 
 
-def find_unclaimed(store: StorageBackend, project: Checkout) -> Place:
+def find_unclaimed(store: StorageBackend, project: Checkout, checkouts: Checkouts) -> Place:
     """The first of its names that is free, or its own after all."""
     for name in project.names():
         record = read_record(store, name) or refuse_unclaimed(store, name)
@@ -284,6 +292,13 @@ def find_unclaimed(store: StorageBackend, project: Checkout) -> Place:
             return Place(Locator(f"{PROJECTS}/{name}"), None)
         if owned := if_owned(store, record, project.remote):
             return Place(owned.folder, owned)
+        if not record.remotes and checkouts.has_forgotten(project):
+            raise errors.ConfigError(
+                f"this may be the project '{record.slug}' of the store: neither has a remote, and this device does "
+                "not remember the checkout, which came from another one or outlived what this one kept",
+                hint="say that it is: `agentm project register --adopt`; or give it a name of its own: "
+                "`agentm project register --slug NAME`",
+            )
     raise no_name_left(project)
 
 

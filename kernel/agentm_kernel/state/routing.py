@@ -101,10 +101,11 @@ class Resolution(Mapping):  # type: ignore[type-arg]
         if "place" not in self._found and (store := self.local_view) is not None:
             from agentm_kernel.projects.lookup import Place, find_record, find_unclaimed, refuse_elsewhere
 
-            record = find_record(store, self.identity, self.checkouts(store))
+            project, known = self.identity, self.checkouts(store)
+            record = find_record(store, project, known)
             if record is None and is_no_project(self.root):
                 return None
-            place = find_unclaimed(store, self.identity) if record is None else Place(record.folder, record)
+            place = find_unclaimed(store, project, known) if record is None else Place(record.folder, record)
             refuse_elsewhere(place)
             self._found["place"] = place
         return self._found.get("place")

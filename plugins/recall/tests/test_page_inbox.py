@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import time
+from datetime import datetime
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -232,6 +234,19 @@ def test_a_question_and_an_issue_that_nobody_touched_for_months_come_back_oldest
         }
         for slug, kind, ago in (("older-bug", "known-issue", 182), ("old", "open-question", 122))
     ]
+
+
+@pytest.mark.parametrize(
+    ("now", "is_old"), [("2026-04-30T23:59:00+00:00", False), ("2026-05-01T00:01:00+00:00", True)]
+)
+def test_a_question_is_old_as_soon_as_the_last_of_its_days_is_over(
+    home: Home, store: StorageBackend, monkeypatch: pytest.MonkeyPatch, now: str, is_old: bool
+) -> None:
+    text = "---\nkind: open-question\nupdated: 2026-01-01\n---\n\n# The port\n"
+    home.note("projects/widgets/open-questions/port.md", text)
+    clock = SimpleNamespace(time=datetime.fromisoformat(now).timestamp, monotonic=time.monotonic)
+    monkeypatch.setattr("agentm_recall.page_panels.time", clock)
+    assert [row["label"] for block in blocks(home, "review") for row in block["rows"]] == ["The port"] * is_old
 
 
 def test_of_many_old_ones_eight_come_at_a_time(home: Home, store: StorageBackend) -> None:

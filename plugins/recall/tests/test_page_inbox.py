@@ -11,12 +11,16 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from agentm_kernel.plugin import (
+    BackendLayer,
     ConcurrentModificationError,
     Device,
+    FileStore,
     HookContext,
     InvalidContentError,
     Locator,
+    StorageReadOnlyError,
     content_hash,
+    registry,
 )
 from agentm_recall.inbox import APPEND, REPLACE, SAVE, Proposal, pending, propose
 from agentm_recall.page_panels import agentm_page_panels
@@ -26,7 +30,7 @@ if TYPE_CHECKING:
 
     from conftest import Home
 
-    from agentm_kernel.plugin import Panel, StorageBackend
+    from agentm_kernel.plugin import Absent, Opening, Panel, StorageBackend
 
 TARGET = "projects/widgets/facts/use-uv.md"
 OLD = "2020-01-01T00:00:00+00:00"
@@ -186,6 +190,37 @@ def test_what_was_shown_is_taken_or_turned_down_and_found_at_once(home: Home, st
     assert pending(store) == []
     assert not store.exists(Locator(left.target))
     assert f"rejected {left.name}" in store.read(Locator("_meta/inbox.md"))
+
+
+class Strict(BackendLayer):
+    """A store that whoever opens it to be read cannot write to, as those of policies and of servers are."""
+
+    @classmethod
+    def create(cls, options: Mapping[str, Any], device: Device, opening: Opening) -> StorageBackend:
+        files = FileStore(options["root"])
+        return cls(files) if opening.read_only else files
+
+    def write(self, locator: Locator, content: str, *, if_match: str | Absent | None = None) -> Locator:
+        raise StorageReadOnlyError(f"'{locator}' was not changed: the store was opened to be read")
+
+    def delete(self, locator: Locator, *, if_match: str | None = None) -> None:
+        raise StorageReadOnlyError(f"'{locator}' was not changed: the store was opened to be read")
+
+
+@pytest.mark.parametrize("action", ["accept", "reject"])
+def test_what_was_shown_from_a_store_that_was_opened_to_be_read_can_be_settled(
+    home: Home, store: StorageBackend, action: str
+) -> None:
+    registry.register("strict", Strict)
+    try:
+        settings(home, storage={"backend": "strict"}, plugins={"strict": {"root": str(home.root)}})
+        one = put(home, store)
+        (block,) = blocks(home, "inbox")
+        panel(home, "inbox").actions[action](block["actions"][action == "reject"]["fields"])
+    finally:
+        registry.unregister("strict")
+    assert pending(store) == []
+    assert store.exists(Locator(one.target)) is (action == "accept")
 
 
 @pytest.mark.parametrize("action", ["accept", "reject"])

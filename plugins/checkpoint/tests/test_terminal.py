@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from typing import TYPE_CHECKING
@@ -33,6 +34,22 @@ def on_terminal(home: Path, *arguments: str) -> str:
     os.close(terminal)
     os.waitpid(child, 0)
     return sent.decode(errors="replace")
+
+
+def test_a_list_shows_as_much_of_each_id_as_tells_it_from_the_others(tmp_path: Path) -> None:
+    store = tmp_path / ".agentm" / "memory"
+    (store / "_meta").mkdir(parents=True)
+    (store / "_meta" / "store.json").write_text('{"id": "4f1c0b52-test", "created": "", "layout": 1}\n')
+    ids = []
+    for text in ("one\n", "two\n"):
+        (store / "note.md").write_text(text)
+        ids.append(json.loads(on_terminal(tmp_path, "checkpoint", "create", "--json"))["id"])
+
+    shown = [line.split()[0] for line in on_terminal(tmp_path, "checkpoint", "list").splitlines()[1:]]
+
+    assert all(len(short) < len(whole) and whole.startswith(short) for short, whole in zip(shown, ids, strict=True))
+    for short, text in zip(shown, ("one", "two"), strict=True):
+        assert text in on_terminal(tmp_path, "checkpoint", "show", short, "--path", "note.md")
 
 
 def test_neither_names_nor_notes_steer_the_terminal(tmp_path: Path) -> None:

@@ -137,6 +137,18 @@ def test_an_earlier_text_that_a_person_puts_back_is_an_edit_that_agentm_has_not_
     assert desk.text() == "by a person\n"
 
 
+def test_a_text_that_an_event_showed_to_be_gone_is_one_that_agentm_has_not_seen_when_it_is_put_back(desk):
+    desk.person_writes("by a person\n")
+    store = desk.process()
+    store.read(NOTE)
+    desk.person_writes("by a person, too\n")
+    store.scan()
+    desk.person_writes("by a person\n")
+    with pytest.raises(StorageConflictError):
+        store.write(NOTE, "by the agent\n")
+    assert desk.text() == "by a person\n"
+
+
 @pytest.mark.parametrize("condition", [None, content_hash("one\n")])
 def test_a_note_that_agentm_removed_is_its_own_to_write_again(desk, condition):
     store = desk.process()

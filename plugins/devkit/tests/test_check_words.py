@@ -248,6 +248,26 @@ def test_a_person_who_waits_sees_how_far_it_is_and_at_which_check(
     assert all((name in err.getvalue()) is is_shown for name in kit.began[:1])
 
 
+@pytest.mark.parametrize("name", ["mem", "told"])
+def test_a_check_is_named_while_it_runs(site: Site, kit: Kit, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    err, seen = Terminal(), list[bool]()
+
+    def run(checks: Any, on_start: Callable[..., None], on_result: Callable[..., None]) -> Report:
+        for check in checks:
+            on_start(check)
+            seen.append(check.name in err.getvalue())
+            on_result(Result(check, "passed"))
+        return Report(())
+
+    monkeypatch.setattr(sys, "stderr", err)
+    monkeypatch.setattr(conformance, "run", lambda _, *, checks, **hear: run(checks, **hear))
+    monkeypatch.setattr(checking, "run_checks", lambda checks, _, __, **hear: run(checks, **hear))
+    with click.Context(command, obj=Device({"HOME": str(site.home)})).scope():
+        assert command.callback is not None
+        command.callback(name, None, (), (), (), only_list=False, as_json=False)
+    assert set(seen) == {True}
+
+
 def test_a_program_gets_every_result_with_its_milliseconds(check: Callable[..., Done], kit: Kit) -> None:
     kit.results = (finding("d", "failed", detail="it failed", where="t.py:4", seconds=1.23456, cause="c"),)
     done = check("mem", "--only", "declaring", "--json")

@@ -10,7 +10,16 @@ from encrypted_laptops import Laptop, let_in
 
 from agentm_devkit.conformance.memory import MemoryBackend
 from agentm_kernel import Locator
-from agentm_kernel.plugin import DeviceCopy, DeviceFiles, IntegrityError, MirroredState, Sealed, registry, stamp_store
+from agentm_kernel.plugin import (
+    DeviceCopy,
+    DeviceFiles,
+    IntegrityError,
+    MirroredState,
+    Sealed,
+    StorageIOError,
+    registry,
+    stamp_store,
+)
 
 PLAN = Locator("projects/widgets/_harness/PLAN.md")
 
@@ -71,6 +80,23 @@ def test_an_edit_of_a_plan_that_was_not_sent_yet_is_sent_by_a_device_that_follow
     for laptop in (one, other):
         assert laptop.store().facet(Sealed) is None
         assert laptop.store().read(PLAN) == "edited as a file"
+
+
+def test_a_store_is_not_begun_to_be_made_plain_while_an_edit_cannot_be_sent(pair, monkeypatch):
+    one, _ = pair
+    one.init()
+    edit_copy(one, "edited as a file")
+
+    def fail(*_):
+        raise StorageIOError("the store does not answer")
+
+    with monkeypatch.context() as away:
+        away.setattr(MirroredState, "push", fail)
+        assert "the store does not answer" in one.refused("encryption", "decrypt", "--yes")
+    one.refused("encryption", "decrypt")  # nothing has begun, so it asks before it does
+    assert one.store().facet(Sealed) is not None
+    one.done("encryption", "decrypt", "--yes")
+    assert one.store().read(PLAN) == "edited as a file"
 
 
 def test_a_store_whose_keys_are_gone_is_not_taken_for_plain_while_a_note_of_it_is_sealed(pair):

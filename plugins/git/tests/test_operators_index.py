@@ -58,6 +58,23 @@ def test_a_note_that_the_operators_git_takes_for_unchanged_is_looked_at(store, w
     assert said(store, "show", f"main:{NOTE}") == "two, which is longer\n"
 
 
+def test_a_file_of_the_operators_that_their_git_takes_for_unchanged_stays_so(store):
+    """A name that begins with a dot is no note's, so agentm has no say about it."""
+    own = os.path.join(store.describe(), ".envrc")
+    with open(own, "w") as file:
+        file.write("use flake\n")
+    said(store, "add", ".envrc")
+    said(store, "commit", "-q", "-m", "for all")
+    said(store, "update-index", "--assume-unchanged", ".envrc")
+    with open(own, "w") as file:
+        file.write("only here, and for nobody else\n")
+    store.write(NOTE, "two\n")
+    store.commit("second", AUTHORS, OCCASION)
+
+    assert said(store, "ls-files", "-v", ".envrc") == "h .envrc\n"
+    assert said(store, "status", "--porcelain") == ""
+
+
 def test_a_stash_that_could_not_be_put_back_is_to_be_settled_first(store):
     root = store.describe()
     store.write(NOTE, "mine\n")

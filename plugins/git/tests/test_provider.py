@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+import sys
 
 import pytest
 from clones import AUTHORS, OCCASION, open_clone
@@ -198,6 +200,33 @@ def test_the_token_of_the_policy_opens_the_origin(tmp_path):
         with pytest.raises(StorageIOError) as caught:
             denied.pull(OCCASION)
         assert "token" in caught.value.hint
+
+
+def test_the_command_of_the_device_that_prints_a_token_is_told_the_installation_of_the_policy(tmp_path):
+    with serving("http", str(tmp_path), token=TOKEN) as origin:
+        root = os.path.dirname(origin.path)
+        os.mkdir(os.path.join(root, "acme"))
+        os.symlink(origin.path, os.path.join(root, "acme", "notes.git"))
+        fill(origin, {NOTE.key: b"begin\n"})
+        team = Team(tmp_path, origin)
+        device, opening = team.context("one")
+        program = tmp_path / "token-for"
+        prints = f"import os; print({{'42': {TOKEN!r}}}.get(os.environ['AGENTM_GIT_INSTALLATION_ID'], 'no token'))"
+        program.write_text(f"#!{sys.executable}\n{prints}\n")
+        program.chmod(0o755)
+        settings = tmp_path / "one" / ".config" / "agentm" / ".agentm-config.json"
+        settings.parent.mkdir(parents=True)
+        settings.write_text(json.dumps({"plugins": {"git": {"credential_command": str(program)}}}))
+        context = ProviderContext(device, opening, "STORAGE.md", SyncRules("pull-push", "rebase"), lambda _: False)
+        for number, opens in ((42, True), (43, False), (None, False)):
+            config = {"owner": "acme", "repo": "notes", "installation_id": number}
+            store = open_github(config, {}, context)
+            if opens:
+                store.pull(OCCASION)
+                assert store.read(NOTE) == "begin\n"
+            else:
+                with pytest.raises(StorageIOError):
+                    store.pull(OCCASION)
 
 
 @pytest.mark.parametrize("repo", ["../x", "a/b", "-x", "a b", ".", "x;y"])

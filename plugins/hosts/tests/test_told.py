@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
+import os
 import subprocess
+import tempfile
 import time
 from pathlib import Path
 from types import SimpleNamespace
@@ -164,6 +167,34 @@ def test_a_check_that_cannot_be_made_says_why(done: Any, cannot: str, laptop: An
     task = json.loads(given[0][-1])
     assert (task["host"], task["program"], task["launcher"]) == ("claude-code", str(program), str(laptop.agentm))
     assert not Path(task["folder"]).exists()
+
+
+def test_a_check_is_answered_although_its_folder_cannot_be_removed(
+    laptop: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A program of the host that still runs may go on writing there."""
+    answer = {"places": ["a message"], "receipt": "r1", "seconds": 1.0, "status": "delivered", "cannot": ""}
+    tried: list[str] = []
+
+    def is_not_empty(path: str, **_: Any) -> None:
+        tried.append(path)
+        raise OSError(errno.ENOTEMPTY, os.strerror(errno.ENOTEMPTY), path)
+
+    program = laptop.home / "bin" / "claude"
+    program.write_text("#!/bin/sh\n")
+    program.chmod(0o755)
+    with monkeypatch.context() as patched:
+
+        def run(_command: list[str], **_: Any) -> Any:
+            patched.setattr(os, "rmdir", is_not_empty)
+            return SimpleNamespace(stdout=json.dumps(answer).encode())
+
+        patched.setattr(tempfile, "tempdir", str(tmp_path))
+        patched.setattr(checking, "_can_be_alone", lambda: False)
+        patched.setattr(checking.subprocess, "run", run)
+        found = checking.check_host(laptop.device, claude_code.ADAPTER)
+    assert tried
+    assert (found.places, found.status) == (("a message",), "delivered")
 
 
 def test_a_text_that_a_session_holds_is_delivered_when_it_is_said_again() -> None:

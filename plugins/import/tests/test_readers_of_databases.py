@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sqlite3
 from typing import TYPE_CHECKING
 
@@ -369,4 +370,15 @@ def test_a_database_is_copied_up_to_its_limit(home: Home, monkeypatch: pytest.Mo
     assert len(read_source(home, "engram")) == 3
     monkeypatch.setattr("agentm_import.source_database._LARGEST_DATABASE", path.stat().st_size - 1)
     with pytest.raises(AgentmError, match="larger than 8 GB"):
+        read_source(home, "engram")
+
+
+@pytest.mark.parametrize(
+    ("size", "said"), [(8 * 1024**3, "not a SQLite database"), (8 * 1024**3 + 1, "larger than 8 GB")]
+)
+def test_eight_gigabytes_are_the_limit_that_is_said(home: Home, size: int, said: str) -> None:
+    path = engram(home.path, 0) / "engram.db"
+    path.write_bytes(b"")
+    os.truncate(path, size)  # a file of holes: nothing is written
+    with pytest.raises(AgentmError, match=said):
         read_source(home, "engram")

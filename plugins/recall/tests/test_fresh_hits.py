@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from agentm_kernel.plugin import Locator
+from agentm_kernel.plugin import BackendLayer, Locator, NotFoundError
 from agentm_recall import RecallIndex
 from agentm_recall.index.asked import _merged
+from agentm_recall.index.database import Database
 from agentm_recall.index.differences import compare_notes, find_changes, find_difference
+from agentm_recall.index.refresh import apply_difference
 from agentm_recall.index.search import Hit, Result, Scope
 from agentm_recall.note import ACTIVE, Note
 
 if TYPE_CHECKING:
     from conftest import Home
 
-    from agentm_kernel.plugin import StorageBackend
+    from agentm_kernel.plugin import Info, StorageBackend
 
 
 def hit(slug: str, *, is_current: bool = True) -> Hit:
@@ -122,6 +125,41 @@ def test_a_folder_is_new_gone_or_has_too_many_notes_to_be_listed(
         assert whole.is_whole
         assert not find_difference(opened.database, store, [Locator("projects")]).is_whole
         assert set(whole.hashes) == {"projects/widgets/facts/crane.md", "projects/widgets/facts/heron.md"}
+
+
+class AwayOnce(BackendLayer):
+    """A sync program has moved a folder aside, and brings it back after the first look at it."""
+
+    def __init__(self, inner: StorageBackend, *away: str) -> None:
+        super().__init__(inner)
+        self.away = set(away)
+
+    def info(self, locator: Locator) -> Info:
+        if locator.key in self.away:
+            self.away.remove(locator.key)
+            raise NotFoundError(f"'{locator}' does not exist")
+        return super().info(locator)
+
+
+def test_what_is_written_into_a_folder_that_was_away_for_a_moment_is_noticed(
+    home: Home, store: StorageBackend
+) -> None:
+    folder, every = "projects/widgets", [Locator()]
+    home.note(f"{folder}/heron.md", "The heron wades.\n")
+    for place in ("projects", folder):
+        os.utime(home.root / place, (1_700_000_000, 1_700_000_000))  # long settled: the time shows the next change
+    with Database.in_memory() as database:
+        apply_difference(database, store, find_difference(database, store, [Locator(folder)]))
+
+        changes = find_changes(database, AwayOnce(store, folder), every, 100)
+        assert changes is not None
+        apply_difference(database, store, changes)
+        assert list(database.versions(every)) == [f"{folder}/heron.md"]
+
+        (home.root / folder / "crane.md").write_text("The crane wades.\n")
+        later = find_changes(database, store, every, 100)
+        assert later is not None
+        assert later.keys == [f"{folder}/crane.md"]
 
 
 def test_notes_that_are_looked_at_are_changed_gone_or_as_they_were(

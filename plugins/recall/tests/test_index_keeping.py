@@ -196,7 +196,7 @@ def test_a_list_of_a_store_elsewhere_brings_its_index_up_to_date_first(
 
 @pytest.mark.parametrize(
     ("age", "said"),
-    [(-50, "0 min"), (301, "5 min"), (7190, "120 min"), (7210, "2 h"), (36_100, "10 h")],
+    [(-50, "0 min"), (301, "5 min"), (7190, "120 min"), (7210, "2 h"), (36_100, "10 h"), (360_100, "100 h")],
 )
 def test_the_age_of_an_index_is_said_in_minutes_or_hours(tmp_path: Path, age: float, said: str) -> None:
     file = tmp_path / "index"

@@ -4,17 +4,23 @@ from __future__ import annotations
 
 import json
 import time
+from datetime import datetime
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from agentm_kernel.plugin import (
+    BackendLayer,
     ConcurrentModificationError,
     Device,
+    FileStore,
     HookContext,
     InvalidContentError,
     Locator,
+    StorageReadOnlyError,
     content_hash,
+    registry,
 )
 from agentm_recall.inbox import APPEND, REPLACE, SAVE, Proposal, pending, propose
 from agentm_recall.page_panels import agentm_page_panels
@@ -24,7 +30,7 @@ if TYPE_CHECKING:
 
     from conftest import Home
 
-    from agentm_kernel.plugin import Panel, StorageBackend
+    from agentm_kernel.plugin import Absent, Opening, Panel, StorageBackend
 
 TARGET = "projects/widgets/facts/use-uv.md"
 OLD = "2020-01-01T00:00:00+00:00"
@@ -186,6 +192,37 @@ def test_what_was_shown_is_taken_or_turned_down_and_found_at_once(home: Home, st
     assert f"rejected {left.name}" in store.read(Locator("_meta/inbox.md"))
 
 
+class Strict(BackendLayer):
+    """A store that whoever opens it to be read cannot write to, as those of policies and of servers are."""
+
+    @classmethod
+    def create(cls, options: Mapping[str, Any], device: Device, opening: Opening) -> StorageBackend:
+        files = FileStore(options["root"])
+        return cls(files) if opening.read_only else files
+
+    def write(self, locator: Locator, content: str, *, if_match: str | Absent | None = None) -> Locator:
+        raise StorageReadOnlyError(f"'{locator}' was not changed: the store was opened to be read")
+
+    def delete(self, locator: Locator, *, if_match: str | None = None) -> None:
+        raise StorageReadOnlyError(f"'{locator}' was not changed: the store was opened to be read")
+
+
+@pytest.mark.parametrize("action", ["accept", "reject"])
+def test_what_was_shown_from_a_store_that_was_opened_to_be_read_can_be_settled(
+    home: Home, store: StorageBackend, action: str
+) -> None:
+    registry.register("strict", Strict)
+    try:
+        settings(home, storage={"backend": "strict"}, plugins={"strict": {"root": str(home.root)}})
+        one = put(home, store)
+        (block,) = blocks(home, "inbox")
+        panel(home, "inbox").actions[action](block["actions"][action == "reject"]["fields"])
+    finally:
+        registry.unregister("strict")
+    assert pending(store) == []
+    assert store.exists(Locator(one.target)) is (action == "accept")
+
+
 @pytest.mark.parametrize("action", ["accept", "reject"])
 def test_what_was_shown_and_changed_since_is_not_settled(home: Home, store: StorageBackend, action: str) -> None:
     one = put(home, store)
@@ -232,6 +269,19 @@ def test_a_question_and_an_issue_that_nobody_touched_for_months_come_back_oldest
         }
         for slug, kind, ago in (("older-bug", "known-issue", 182), ("old", "open-question", 122))
     ]
+
+
+@pytest.mark.parametrize(
+    ("now", "is_old"), [("2026-04-30T23:59:00+00:00", False), ("2026-05-01T00:01:00+00:00", True)]
+)
+def test_a_question_is_old_as_soon_as_the_last_of_its_days_is_over(
+    home: Home, store: StorageBackend, monkeypatch: pytest.MonkeyPatch, now: str, is_old: bool
+) -> None:
+    text = "---\nkind: open-question\nupdated: 2026-01-01\n---\n\n# The port\n"
+    home.note("projects/widgets/open-questions/port.md", text)
+    clock = SimpleNamespace(time=datetime.fromisoformat(now).timestamp, monotonic=time.monotonic)
+    monkeypatch.setattr("agentm_recall.page_panels.time", clock)
+    assert [row["label"] for block in blocks(home, "review") for row in block["rows"]] == ["The port"] * is_old
 
 
 def test_of_many_old_ones_eight_come_at_a_time(home: Home, store: StorageBackend) -> None:

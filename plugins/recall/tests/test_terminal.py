@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+import subprocess
 import sys
 
 import pytest
@@ -82,6 +84,20 @@ def test_a_person_is_told_that_the_text_is_waited_for(home, store):
     assert "The text; end with Ctrl-D" in sent
     assert "created projects/widgets/facts/a.md" in sent
     assert (home.root / "projects/widgets/facts/a.md").read_text().endswith("\nTyped.\n")
+
+
+def test_what_a_person_is_told_is_not_in_the_answer_for_a_program(home, store):
+    command = [sys.executable, "-c", MAIN, "save", "--kind", "fact", "--slug", "a", "--json"]
+    typing, terminal = pty.openpty()
+    os.write(typing, b"Typed.\n\x04")
+    done = subprocess.run(
+        command, stdin=terminal, capture_output=True, cwd=home.project, env=home.environ, check=True, timeout=60
+    )
+    os.close(terminal)
+    os.close(typing)
+
+    assert b"end with Ctrl-D" in done.stderr
+    assert json.loads(done.stdout)["saved"][0]["key"] == "projects/widgets/facts/a.md"
 
 
 def test_a_person_who_gives_words_is_asked_nothing(home, store):

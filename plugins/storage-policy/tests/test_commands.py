@@ -90,11 +90,13 @@ EXPLAINED = {
     "02-accepted-names-of-secrets.md": [
         "the s3 bucket acme-notes at https://s3.example.com",
         "plugins.policy.endpoints",
-        "AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY",
+        "the environment (AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY), if ./SECRETS.md allows it",
     ],
     "09-accepted-mastra-azure.md": ["the container c", "There is one copy"],
     "45-accepted-inline-in-a-block.md": ["As ana you may read, write, delete, commit, push, take"],
-    "19-accepted-credentials-by-name.md": ["the secret acme/s3-rw"],
+    "19-accepted-credentials-by-name.md": [
+        "the environment (the secret acme/s3-rw), if .secrets/SECRETS.md allows it"
+    ],
     "04-accepted-patterns.md": ["Not mirrored: .runs/"],
 }
 

@@ -58,6 +58,15 @@ def test_a_refusal_names_file_line_column_and_code_and_repeats_no_value(file):
             assert finding.code in CODES
 
 
+@pytest.mark.parametrize("metadata", ["{note: %s}", "{notes: [%s]}", "{notes: [{note: %s}]}", "{notes: [[%s]]}"])
+def test_a_credential_in_a_text_is_one_finding_wherever_it_stands(metadata):
+    document = (FOLDER / "02-refused-token-in-a-value.md").read_text()
+    written = re.search(r"note: (use .* here)", document)
+    text = f"---\nprovider: dev-local\nconfig: {{root: /srv/dev}}\nmetadata: {metadata % written[1]}\n---\n"
+    _, findings = examine_bytes(text.encode(), "STORAGE.md", providers=())
+    assert [finding.line for finding in findings] == [4]
+
+
 @pytest.mark.parametrize(
     "file",
     [file for file in FILES if "-refused-" in file.name and not file.name.startswith(("3", "45-refused-no-such"))],

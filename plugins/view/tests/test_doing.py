@@ -157,6 +157,8 @@ def test_what_the_page_cannot_do_is_refused(page: Page) -> None:
         page.does("write", key=KEY, text="x")
     with pytest.raises(NotFoundError):
         page.does("panel", panel="none", action="none")
+    with pytest.raises(NotFoundError, match="'Proposed by agents' has nothing called 'dance'"):
+        page.does("panel", panel="inbox", action="dance")
     reading = Memory(read_only=True, cwd=str(page.home))
     with pytest.raises(AuthorizationError, match="only shows"):
         Doing(reading, Links()).do("write", {}, None)  # type: ignore[arg-type]

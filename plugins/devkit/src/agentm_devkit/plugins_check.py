@@ -16,7 +16,7 @@ from agentm_kernel.command import current_device, echo_json, echo_table, json_op
 from agentm_kernel.plugin import BACKENDS, PluginError, find_plugin, load_plugin
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Iterable, Sequence
 
     from agentm_devkit.conformance import Report, Result, Subject
     from agentm_kernel.plugin import Device, Option, PluginRecord
@@ -168,8 +168,14 @@ def _run(
         hidden=not sys.stderr.isatty(),
         item_show_func=lambda check: getattr(check, "name", ""),
     ) as bar:
-        on_start: Callable[[Any], None] = lambda check: bar.update(0, check)  # noqa: E731
-        on_result: Callable[[Result], None] = lambda result: bar.update(1, result.check)  # noqa: E731
+
+        def on_start(check: Any) -> None:
+            bar.current_item = check
+            bar.render_progress()  # `update` shows nothing until a step is done
+
+        def on_result(_: Result) -> None:
+            bar.update(1)
+
         if kind in _STORES:
             from agentm_devkit.conformance import run
 

@@ -31,8 +31,8 @@ class Opener:
 
     def open(self, address: str) -> bool:
         """Whether a browser was found. It reads the file a moment later."""
-        self._sweep()
         make_private_folder(self._folder)
+        self._sweep()
         shown = exact(address)
         page = (
             '<!doctype html><meta charset="utf-8"><meta name="referrer" content="no-referrer"><title>agentm</title>'
@@ -54,11 +54,7 @@ class Opener:
 
     def _sweep(self) -> None:
         """Remove what a page left that was killed: its token leads nowhere."""
-        try:
-            names = os.listdir(self._folder)
-        except FileNotFoundError:
-            return
-        for name in names:
+        for name in os.listdir(self._folder):
             owner = name.removeprefix("open-").removesuffix(".html")
             if name.startswith("open-") and owner.isdigit() and not _is_running(int(owner)):
                 os.unlink(os.path.join(self._folder, name))

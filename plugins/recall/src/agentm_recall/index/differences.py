@@ -123,7 +123,7 @@ def find_changes(
     for key in unlisted:
         difference.folders.pop(key, None)  # so that the next one who asks looks again
     difference.gone = difference.lost(key for key in known if key not in seen)
-    difference.gone_folders = lost
+    difference.gone_folders = [key for key in lost if key not in difference.folders]  # some come back meanwhile
     for key in database.unsettled(places):
         if key not in known and key not in seen:
             _look_at(difference, backend, key)

@@ -138,3 +138,12 @@ def test_where_there_is_no_browser_that_is_known(memory: Memory, monkeypatch: py
 
     monkeypatch.setattr("webbrowser.open", fail)
     assert not Opener(memory.device()).open("http://127.0.0.1:1/#token=secret")
+
+
+def test_two_pages_that_open_at_once_both_do_whoever_removes_what_a_killed_one_left(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    left = f"open-{2**22 + 1}.html"  # more processes than a system has
+    monkeypatch.setattr("os.listdir", lambda _folder: [left])  # the other page has just removed it
+    monkeypatch.setattr("webbrowser.open", lambda _address: True)
+    assert Opener(memory.device()).open("http://127.0.0.1:1/#token=secret")

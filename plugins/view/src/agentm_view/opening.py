@@ -6,6 +6,7 @@ file leads on to the page.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import webbrowser
 from typing import TYPE_CHECKING
@@ -47,17 +48,19 @@ class Opener:
 
     def close(self) -> None:
         """Remove the file: its token has been traded, or nobody will."""
-        try:
-            os.unlink(self.path)
-        except FileNotFoundError:
-            pass
+        _remove(self.path)
 
     def _sweep(self) -> None:
         """Remove what a page left that was killed: its token leads nowhere."""
         for name in os.listdir(self._folder):
             owner = name.removeprefix("open-").removesuffix(".html")
             if name.startswith("open-") and owner.isdigit() and not _is_running(int(owner)):
-                os.unlink(os.path.join(self._folder, name))
+                _remove(os.path.join(self._folder, name))
+
+
+def _remove(path: str) -> None:
+    with contextlib.suppress(FileNotFoundError):  # another page, or another thread, was faster
+        os.unlink(path)
 
 
 def _is_running(process: int) -> bool:

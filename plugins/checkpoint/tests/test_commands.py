@@ -219,7 +219,7 @@ def test_restore_needs_yes_without_a_terminal(device, notes_in):
     device.run("create")
     device.store.write(Locator("a.md"), "two")
 
-    assert "--yes" in refused(device, "restore", "latest").message
+    assert "--yes" in refused(device, "restore", "latest").hint
     assert notes_in(device.store)["a.md"] == "two"
 
 
@@ -330,7 +330,7 @@ def test_prune_keeps_the_newest(device):
         device.store.write(Locator("a.md"), str(number))
         device.run("create")
 
-    assert "--yes" in refused(device, "prune", "--keep", "1").message
+    assert "--yes" in refused(device, "prune", "--keep", "1").hint
     assert "forgot 3 checkpoints, kept 1" in device.run("prune", "--keep", "1", "--yes")
     assert device.json("prune", "--keep", "1") == {
         "schema": 1,

@@ -141,7 +141,7 @@ def test_another_store_than_the_known_one_is_refused(lost):
 
 
 def test_it_asks_and_a_dry_run_changes_nothing(lost):
-    assert "--yes" in refused(lost, "restore", "--into-new").message
+    assert "--yes" in refused(lost, "restore", "--into-new").hint
     assert "would write 40 files" in lost.run("restore", "--into-new", "--dry-run")
     assert not lost.root.exists()
 

@@ -109,3 +109,17 @@ def test_a_note_that_cannot_be_read_is_not_taken_for_one_that_does_not_answer(ag
     assert "no session is given" not in agentm("doctor")
     assert agentm("search", "coffee") != "nothing found\n"
     assert agentm.err == ""
+
+
+def test_a_note_of_zero_bytes_alone_is_told_as_lost_and_given_to_nobody(agentm, home, store):
+    home.note("projects/widgets/decisions/files.md", "# Files\nThey last.\n")
+    home.note("projects/widgets/facts/lost.md", bytes(60))
+    home.note("projects/widgets/facts/empty.md", "")
+
+    said = "holds nothing but zero bytes, as a power cut or a sync tool leaves a file"
+    assert agentm("search", "coffee", "--project", "widgets") == "nothing found\n"
+    assert agentm.err.startswith(f"1 note cannot be searched: 'projects/widgets/facts/lost.md' {said}")
+    told = agentm("doctor")
+    assert f"no session is given a note that cannot be read: 'projects/widgets/facts/lost.md' {said}" in told
+    assert "`agentm notes history lost` shows what is known of it" in told
+    assert agentm("notes", "show", "projects/widgets/facts/lost.md") == "\0" * 60, "it can be looked at all the same"

@@ -13,7 +13,7 @@ from agentm_kernel.plugin import AgentmError, Locator, NotFoundError
 from agentm_recall.index.outlines import read_outline
 from agentm_recall.index.place import NoPlace, has_times, index_path, is_elsewhere
 from agentm_recall.layout import project_of
-from agentm_recall.note import parse_note
+from agentm_recall.note import parse_note, stored_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ class Catalog:
     def read(self, key: str) -> Note | None:
         """Read a note from the store now; `None` if it is not there, or cannot be read: then that is a problem."""
         try:
-            note, body = parse_note(key, self.backend.read(self._locator(key)))
+            note, body = parse_note(key, stored_text(self.backend, self._locator(key)))
         except NotFoundError:
             return None
         except AgentmError as error:

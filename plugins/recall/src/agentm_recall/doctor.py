@@ -123,8 +123,10 @@ def _index_row(context: HookContext) -> DoctorRow:
 
 def _why_unread(store: StorageBackend, key: str) -> AgentmError | None:
     """Why a note that could not be read when it was indexed cannot be read now, either."""
+    from agentm_recall.note import stored_text
+
     try:
-        store.read(Locator(key))
+        stored_text(store, Locator(key))
     except NotFoundError:
         return None
     except AgentmError as error:

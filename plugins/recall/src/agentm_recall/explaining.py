@@ -12,7 +12,7 @@ from agentm_recall.index.outlines import shelved
 from agentm_recall.index.search import Scope
 from agentm_recall.layout import ALWAYS_LOAD, DEFAULT_PHASE, PERSONAL, PHASES, kind_folder
 from agentm_recall.lookup import find_note
-from agentm_recall.note import ACTIVE, DELETED, SUPERSEDED, parse_note
+from agentm_recall.note import ACTIVE, DELETED, SUPERSEDED, parse_note, stored_text
 from agentm_recall.out_of_reach import NOWHERE, is_nowhere
 from agentm_recall.phases import PATIENCE, in_order, recalled
 from agentm_recall.supersession import names, superseded_keys
@@ -34,7 +34,7 @@ def explain(resolution: Resolution, *, note: str, phase: str, query: str | None,
     if backend is None or home is None:
         return "no store is selected, so nothing is recalled\n"
     locator = find_note(backend, note, [home, Locator(PERSONAL), Locator()])
-    found, _ = parse_note(locator.key, backend.read(locator))
+    found, _ = parse_note(locator.key, stored_text(backend, locator))
     text = recalled(backend, resolution.slug, home, phase, budget=limit, query=query)
     lines = [f"{locator.key.removesuffix('.md')}: {_verdict(locator, text)}"]
     lines += _reasons(backend, resolution.slug, home, found)

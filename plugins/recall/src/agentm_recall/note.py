@@ -9,6 +9,7 @@ from agentm_recall.layout import ALWAYS_LOAD, is_personal, kind_by_place, projec
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from agentm_kernel.plugin import Locator, StorageBackend
     from agentm_recall.front_matter import Fields
 
 ACTIVE = "active"
@@ -146,6 +147,20 @@ def parse_note(key: str, text: str) -> tuple[Note, str]:
         said("stale_after", ""),
     )
     return note, body
+
+
+def stored_text(backend: StorageBackend, locator: Locator) -> str:
+    """The text of a note for whoever is to be told it. Zero bytes alone are none: it was lost, and that is said."""
+    text = backend.read(locator)
+    if text and not text.strip("\0"):
+        from agentm_kernel.plugin import InvalidContentError
+
+        raise InvalidContentError(
+            f"'{locator}' holds nothing but zero bytes, as a power cut or a sync tool leaves a file",
+            hint=f"`agentm notes history {slug_of(locator.key)}` shows what is known of it; so may a checkpoint, or "
+            "the versions that your sync tool keeps",
+        )
+    return text
 
 
 def title_of(body: str) -> str:

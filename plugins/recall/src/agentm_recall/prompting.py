@@ -13,7 +13,7 @@ from agentm_kernel.plugin import Locator, layout, one_line
 from agentm_recall.fence import bounded_runs, fenced, header_of, longest_run, shortened, tokens, visible
 from agentm_recall.index.place import REMARKS, NoPlace, has_beside, is_elsewhere
 from agentm_recall.layout import ALWAYS_LOAD, PERSONAL
-from agentm_recall.note import DELETED, SUPERSEDED, parse_note
+from agentm_recall.note import DELETED, SUPERSEDED, parse_note, stored_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -164,7 +164,7 @@ def _stored(backend: StorageBackend, key: str) -> tuple[Note, str] | None:
     from agentm_kernel.plugin import AgentmError
 
     try:
-        note, body = parse_note(key, backend.read(Locator(key)))
+        note, body = parse_note(key, stored_text(backend, Locator(key)))
     except AgentmError as error:
         import sys
 

@@ -8,6 +8,7 @@ from agentm_kernel.plugin import content_hash
 from agentm_recall.fence import visible, visible_line
 from agentm_recall.index.search import Scope
 from agentm_recall.layout import DEFAULT_PHASE, NOBODY, PHASES, PROJECTS
+from agentm_recall.note import stored_text
 from agentm_recall.phases import recalled
 from agentm_recall.searching import CLOSE, OPEN, search_both, search_notes
 from agentm_recall.tool_place import place_for_reading
@@ -74,7 +75,7 @@ def _entry(found: Found) -> str:
 def read(call: ToolCall, note: str, offset: int = 0, project: str | None = None) -> dict[str, object]:
     """One note, byte for byte but for what no reader would see."""
     place, locator = place_for_reading(call, project).find(call, note)
-    text = place.backend.read(locator)
+    text = stored_text(place.backend, locator)
     shown = text[offset : offset + _PAGE]
     fields = {**place.said, "key": locator.key, "hash": content_hash(text)}
     left = len(text) - offset - len(shown)

@@ -14,7 +14,7 @@ from agentm_recall.index.database import Failures
 from agentm_recall.index.differences import Changes, silent
 from agentm_recall.index.words import bigrams, hidden_words, pieces, scope_token
 from agentm_recall.layout import slug_of
-from agentm_recall.note import Note, parse_note
+from agentm_recall.note import Note, parse_note, stored_text
 from agentm_recall.supersession import target_slug
 
 TYPE_CHECKING = False
@@ -104,7 +104,7 @@ def _read(backend: StorageBackend, info: Info, is_kept: bool) -> _Read | None:
     """A note as it is stored now, `None` if it has vanished. One that cannot be read is kept with the reason."""
     key = info.locator.key
     try:
-        text = backend.read(info.locator)
+        text = stored_text(backend, info.locator)
     except NotFoundError:
         return None
     except InvalidContentError as error:

@@ -223,6 +223,24 @@ def test_a_log_of_nothing_says_so(laptop):
     assert "session-start" in laptop.must("log")
 
 
+def test_a_log_says_how_much_of_it_is_damaged(laptop):
+    laptop.hook("session-start")
+    laptop.hook("session-start")
+    (ledger,) = (laptop.home / ".local" / "state" / "agentm" / "deliveries").glob("*.jsonl")
+    first, second = ledger.read_bytes().splitlines(keepends=True)
+
+    ledger.write_bytes(bytes(len(first)) + b"\n" + second)
+    done = laptop.run("log")
+    assert done.returncode == 0
+    assert done.stdout.count("session-start") == 1
+    assert done.stderr == f"1 line of {ledger} cannot be read, and not shown\n"
+
+    ledger.write_bytes(b'{"time": "now"}\n[]\n')
+    done = laptop.run("log")
+    assert done.stdout == "what agents were told cannot be read\n"
+    assert done.stderr == f"2 lines of {ledger} cannot be read, and not shown\n"
+
+
 def test_the_list_and_doctor_say_what_is_connected(used):
     used.must("connect", "claude-code")
     used.hook("session-start")

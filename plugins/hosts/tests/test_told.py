@@ -50,6 +50,7 @@ def logged(monkeypatch: pytest.MonkeyPatch) -> list[Delivery]:
     monkeypatch.setattr(log, "adapters", lambda device: [claude_code.ADAPTER])
     monkeypatch.setattr(log, "adapter_named", lambda device, name: claude_code.ADAPTER)
     monkeypatch.setattr(log, "settle", lambda device, adapter, *, seconds: lines * (seconds == 1.0))
+    monkeypatch.setattr(log, "count_damaged", lambda device, host: 0)
     return lines
 
 

@@ -77,8 +77,15 @@ _WRITTEN: dict[str, type | tuple[type, ...]] = {
 def deliveries(device: Device, host: str) -> list[Delivery]:
     """Every line of a host's ledger, the oldest first, as it was settled last."""
     settled = _settled(device.state_dir, host)
-    lines = (_delivery(host, fields) for fields in _lines(device.state_dir, host))
+    entries = (fields for line in _lines(device.state_dir, host) for fields in _entry(line))
+    lines = (_delivery(host, fields) for fields in entries)
     return [_with_status(line, settled) for line in lines if line is not None]
+
+
+def count_damaged(device: Device, host: str) -> int:
+    """The lines of a host's ledger that say nothing any more."""
+    written = sum(1 for _ in _lines(device.state_dir, host))
+    return max(0, written - len(deliveries(device, host)))  # a hook may have added one meanwhile
 
 
 def _delivery(host: str, fields: dict[str, Any]) -> Delivery | None:
@@ -209,13 +216,12 @@ def _with_status(line: Delivery, settled: dict[str, str]) -> Delivery:
     return replace(line, status=status)
 
 
-def _lines(state_dir: str, host: str) -> Iterator[dict[str, Any]]:
+def _lines(state_dir: str, host: str) -> Iterator[bytes]:
     path = ledger_path(state_dir, host)
     for file in (f"{path}.1", path):
         try:
             with open(file, "rb") as lines:
-                for line in lines:
-                    yield from _entry(line)
+                yield from lines
         except FileNotFoundError:
             continue
         except OSError as error:

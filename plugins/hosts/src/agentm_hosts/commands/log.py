@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 import click
 
 from agentm_hosts.connecting import adapter_named, adapters
-from agentm_hosts.settling import settle
-from agentm_kernel.command import current_device, echo_json, echo_table, json_option
+from agentm_hosts.ledger import ledger_path
+from agentm_hosts.settling import count_damaged, settle
+from agentm_kernel.command import counted, current_device, echo_json, echo_table, json_option
 
 if TYPE_CHECKING:
     from agentm_hosts.settling import Delivery
@@ -30,20 +31,27 @@ def command(session: str | None, host: str | None, limit: int, as_json: bool) ->
     No prompt and no text is kept, only a receipt of each.
     """
     device = current_device()
+    asked = adapters(device) if host is None else [adapter_named(device, host)]
     lines = [
         line
-        for adapter in (adapters(device) if host is None else [adapter_named(device, host)])
+        for adapter in asked
         for line in settle(device, adapter, seconds=1.0)
         if session is None or line.session.startswith(session)
     ]
+    damaged = {adapter.name: count_damaged(device, adapter.name) for adapter in asked}
+    for name in filter(damaged.get, damaged):
+        where = ledger_path(device.state_dir, name)
+        click.echo(f"{counted(damaged[name], 'line')} of {where} cannot be read, and not shown", err=True)
     lines = sorted(lines, key=lambda line: line.time)[-max(1, limit) :]
     if as_json:
         echo_json(lines=[{**asdict(line), "stores": line.stores} for line in lines])
         return
     if not lines:
-        click.echo(
-            "no agent was told anything yet" if host is None and session is None else "nothing like that was told"
-        )
+        if any(damaged.values()):
+            click.echo("what agents were told cannot be read")
+        else:
+            is_all = host is None and session is None
+            click.echo("no agent was told anything yet" if is_all else "nothing like that was told")
         return
     echo_table(
         ("time", "host", "session", "event", "notes", "status"),

@@ -25,6 +25,26 @@ def test_one_at_a_time_and_free_again_afterwards(tmp_path: Path) -> None:
     assert lock.descriptor == -1
 
 
+@pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="descriptors cannot be listed")
+def test_whoever_waited_in_vain_keeps_nothing_open(tmp_path: Path) -> None:
+    def opened() -> list[str]:
+        return [to for fd in os.listdir("/proc/self/fd") if (to := _target(fd)) == str(tmp_path)]
+
+    with DirectoryLock(str(tmp_path), 1.0):
+        before = opened()
+        with pytest.raises(LockTimeout):
+            DirectoryLock(str(tmp_path), 0.05).__enter__()
+        assert opened() == before
+    assert opened() == []
+
+
+def _target(descriptor: str) -> str:
+    try:
+        return os.readlink(f"/proc/self/fd/{descriptor}")
+    except OSError:
+        return ""  # the one by which the others were listed
+
+
 def test_whoever_waits_looks_again_soon_and_then_less_often(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     looks, pauses = iter([False] * 20 + [True]), list[float]()
     monkeypatch.setattr(native_lock, "try_lock", lambda _: next(looks))

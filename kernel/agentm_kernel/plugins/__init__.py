@@ -192,12 +192,17 @@ def _flush(stream: TextIO | None) -> None:
 
 def divert_stdout() -> int | None:
     """Point the descriptor of stdout at stderr, or nowhere if that is closed; a copy of what it was, if open."""
-    try:
-        saved = os.dup(1)
-    except OSError:
+    if not _is_open(1):
         return None
-    try:
-        os.dup2(2, 1)
-    except OSError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    sink = 2 if _is_open(2) else os.open(os.devnull, os.O_WRONLY)  # before the copy, which takes the first free number
+    saved = os.dup(1)
+    os.dup2(sink, 1)
     return saved
+
+
+def _is_open(descriptor: int) -> bool:
+    try:
+        os.fstat(descriptor)
+    except OSError:
+        return False
+    return True

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
+import time
 
 import pytest
 
@@ -158,6 +160,9 @@ def test_hooks_answer_while_the_store_cannot_be_reached_and_say_how_old_their_co
     text = two.session_start()
     assert f"PLAN.md:     {two.state / 'PLAN.md'}" in text
     assert "a copy of it, 0 min old" in text
+    (pulled,) = two.home.rglob("pulled")
+    os.utime(pulled, (time.time() - 9000,) * 2)
+    assert "a copy of it, 150 min old" in two.session_start()
     assert two("state-path", "plan").out.strip() == str(two.state / "PLAN.md")
     assert "cannot be reached" in two("state", "write", "PLAN.md", input="x").err
     assert (two.state / "PLAN.md").read_text() == "the plan\n"

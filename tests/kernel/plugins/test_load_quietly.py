@@ -61,6 +61,14 @@ def test_closed_descriptors_do_not_stop_a_load(site: Site, closed: str) -> None:
     assert site.run("-c", code).returncode == 7
 
 
+def test_noise_goes_nowhere_where_standard_error_is_closed(site: Site) -> None:
+    site.install_plugin("loud", "import os; os.write(1, b'noise')", group="agentm.plugins", attribute="")
+
+    result = site.run("-c", "import os, sys; sys.stderr = open(os.devnull, 'w'); os.close(2)\n" + LOAD)
+
+    assert (result.returncode, result.stdout, result.stderr) == (0, "before\nafter\n", "")
+
+
 def test_a_process_without_streams_can_load(site: Site) -> None:
     site.install_plugin("loud", "print('noise')", group="agentm.plugins", attribute="")
 

@@ -194,7 +194,7 @@ def divert_stdout() -> int | None:
     """Point the descriptor of stdout at stderr, or nowhere if that is closed; a copy of what it was, if open."""
     if not _is_open(1):
         return None
-    sink = 2 if _is_open(2) else os.open(os.devnull, os.O_WRONLY)  # before the copy, which takes the first free number
+    sink = 2 if _is_open(2) else os.open(os.devnull, os.O_WRONLY)  # before the copy, which takes a free number
     saved = os.dup(1)
     os.dup2(sink, 1)
     return saved

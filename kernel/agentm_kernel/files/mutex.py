@@ -29,8 +29,8 @@ DEFAULT_TIMEOUT = 10.0
 
 # No lock guards these: each use is one atomic step of its container. A lock could be held by the very thread that a
 # signal handler interrupts, and a handler that writes would then wait for ever.
-_inside: dict[Identity, int] = {}
-"""Which thread of this process has the lock of a directory."""
+_inside: dict[Identity, _Claim] = {}
+"""By which claim a thread of this process has the lock of a directory."""
 _open_descriptors: set[int] = set()
 _process = object()
 """Another one in each process: cheaper to ask than its number."""
@@ -101,7 +101,8 @@ class StoreMutex:
             claim.take(directory, flags, self)
             if claim.is_still_of(directory):
                 return
-            self._held.pop().release()  # it was replaced while we waited: lock the one that is there now
+            claim.release()  # it was replaced while we waited: lock the one that is there now
+            self._held.pop()
             self._check_time(directory)
 
     def _check_time(self, directory: str) -> None:
@@ -123,7 +124,8 @@ class StoreMutex:
     def __exit__(self, *_: object) -> None:
         # A fork inside the block leaves the child without the locks, and without the right to release them.
         while self._held and self._process is _process:
-            self._held.pop().release()
+            self._held[-1].release()  # known until it is released: a signal handler may raise in between
+            self._held.pop()
 
     def __del__(self) -> None:
         if getattr(self, "_held", None):  # a signal handler raised on the way into __exit__, or out of it
@@ -178,6 +180,7 @@ class _Claim:
 
     descriptor = -1
     is_outermost = False
+    thread: int
     identity: Identity
     status: os.stat_result
 
@@ -187,8 +190,9 @@ class _Claim:
             self._open(directory, flags)
         except OSError as error:
             raise _cannot_lock(directory, error) from error
-        identity, thread = self.identity, _thread.get_ident()
-        if _inside.get(identity) == thread:
+        identity, self.thread = self.identity, _thread.get_ident()
+        known = _inside.get(identity)
+        if known is not None and known.thread == self.thread and known.descriptor >= 0:
             return
         try:
             is_ours = native_lock.try_lock(self.descriptor) or self._wait(mutex)
@@ -203,7 +207,7 @@ class _Claim:
                 hint="try again; if that process hangs, end it: its lock goes with it",
             )
         self.is_outermost = True
-        _inside[identity] = thread
+        _inside[identity] = self
 
     def _open(self, directory: str, flags: int) -> None:
         if native_lock.LOCKS_DIRECTORIES:
@@ -235,16 +239,22 @@ class _Claim:
 
     def unlock(self) -> None:
         if self.is_outermost:
+            if _inside.get(self.identity) is self:
+                _inside.pop(self.identity, None)
+            if self.descriptor >= 0:
+                native_lock.unlock(
+                    self.descriptor
+                )  # explicit: a forked child may still hold a copy of the descriptor
             self.is_outermost = False
-            _inside.pop(self.identity, None)
-            native_lock.unlock(self.descriptor)  # explicit: a forked child may still hold a copy of the descriptor
 
     def release(self) -> None:
+        """Once more, if a signal handler raised in the middle of it: then the rest is done."""
         try:
             self.unlock()
         finally:
-            if self.descriptor >= 0:
-                _close(self.descriptor)
+            descriptor, self.descriptor = self.descriptor, -1
+            if descriptor >= 0:
+                _close(descriptor)
 
 
 def _wait_in_turn(claim: _Claim, seconds: float) -> bool:

@@ -80,7 +80,7 @@ class DirectoryLock:
 
     def __init__(self, folder: str, timeout: float, *, what: str = "") -> None:
         self._folder, self._timeout, self._what = folder, timeout, what or folder
-        self.descriptor = -1
+        self.descriptor, self._process = -1, os.getpid()
 
     def __enter__(self) -> Self:
         target = self._folder if LOCKS_DIRECTORIES else os.path.join(self._folder, "lock")
@@ -106,9 +106,13 @@ class DirectoryLock:
         return self
 
     def __exit__(self, *_: object) -> None:
-        descriptor, self.descriptor = self.descriptor, -1
-        if descriptor >= 0:
-            try:
-                unlock(descriptor)
-            finally:
+        try:
+            if self.descriptor >= 0 and self._process == os.getpid():  # a forked child owns nothing of its parent's
+                unlock(self.descriptor)
+        finally:
+            descriptor, self.descriptor = self.descriptor, -1
+            if descriptor >= 0:
                 os.close(descriptor)
+
+    def __del__(self) -> None:
+        self.__exit__()  # a signal handler raised on the way into it

@@ -173,8 +173,8 @@ def _in_copies(store: StorageBackend, slug: str, fits: Callable[[ProjectRecord],
 def has_notes(store: StorageBackend, slug: str) -> Locator | None:
     """The folder in which something lies under this name, whoever put it there."""
     for folder in [tree.child(slug) for tree in _TREES]:
-        if store.exists(folder) and store.list(folder):
-            return folder
+        if store.exists(folder) and any(not info.is_dir for info in store.walk(folder)):
+            return folder  # empty folders, which a restore or another program leaves, are nobody's notes
     return None
 
 

@@ -469,6 +469,29 @@ def test_a_conflict_copy_of_the_record_counts(desk: Desk) -> None:
     assert desk.one.notes(ours) == ["first", "second"]
 
 
+@pytest.mark.parametrize("desk", ["vault"], indirect=True)
+@pytest.mark.parametrize("wins", ["who left", "who came"])
+def test_a_name_that_one_left_while_another_took_it_is_only_the_others(desk: Desk, wins: str) -> None:
+    """Of the two records, a sync tool lets one keep the name; each project keeps its notes, and sees no others."""
+    ours, theirs = desk.clone("a/widgets", ANA), desk.clone("b/widgets", BEN)
+    record = desk.store / "projects" / "widgets" / "_project.json"
+    copy = record.with_name("_project.sync-conflict-20260101-120000-ABCDEFG.json")
+    desk.one.save(ours, "first")
+    assert desk.one.agentm(ours, "project", "rename", "widgets", "gadgets").returncode == 0
+    left = record.read_text()
+    shutil.rmtree(record.parent)  # the other device has not heard of any of it
+    assert desk.two.save(theirs, "second") == "widgets"
+    came = record.read_text()
+    for file, text in zip((record, copy), (left, came) if wins == "who left" else (came, left), strict=True):
+        file.write_text(text)
+    for laptop in (desk.one, desk.two):
+        assert (laptop.notes(ours), laptop.notes(theirs)) == (["first"], ["second"])
+        assert "left behind" not in laptop.agentm(theirs, "doctor").stdout
+    assert desk.two.save(theirs, "third") == "widgets"
+    assert desk.one.save(ours, "fourth") == "gadgets"
+    assert (desk.one.notes(ours), desk.one.notes(theirs)) == (["first", "fourth"], ["second", "third"])
+
+
 # ------------------------------------------------------------------------------------------------ more
 
 

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from agentm_kernel.projects.git_files import Repository
+    from agentm_kernel.projects.lookup import Place
 
 ID_FILE, ID_KEY, ID_LENGTH = "agentm-checkout", "checkout", 32
 PLACE_KEY = "checkout_place"
@@ -293,3 +294,19 @@ def _text(value: object, key: str, path: str) -> str:
 
 def _unfit(path: str, why: str) -> errors.ConfigError:
     return errors.ConfigError(f"{path} {why}", hint="correct that file; it says what the project is called")
+
+
+def notice_about(place: Place, project: Checkout) -> str | None:
+    """The line, or `None` where the store and the checkout agree."""
+    record, remote = place.record, project.remote
+    if record is not None and remote is not None and record.remotes and remote not in record.remotes:
+        return (
+            f"the remote is {remote} now, and the store knows the project '{place.slug}' as {record.remotes[0]}: "
+            "if it is the same project, run `agentm project register --adopt`"
+        )
+    if project.declared and project.declared != place.slug:
+        return (
+            f"{project.source_of_declared} says '{project.declared}', but this project is '{place.slug}' in the "
+            "store: another repository has that name, or this one had another before"
+        )
+    return None

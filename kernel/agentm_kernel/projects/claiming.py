@@ -71,8 +71,10 @@ def claim(store: StorageBackend, project: Checkout, checkouts: Checkouts) -> Pla
 
 def claim_as(store: StorageBackend, project: Checkout, checkouts: Checkouts, slug: str, *, adopting: bool) -> Place:
     """Let the operator say which project this is: a name that is free, has notes without an owner, or is adopted."""
-    checkout_id = _known_by(project)
     record = read_record(store, slug)
+    if record is not None and not adopting:  # first: who is refused gets no id, which would be one that nobody knows
+        _refuse_other_owner(store, record, project, checkouts.find(read_checkout_id(project)))
+    checkout_id = _known_by(project)
     if record is None:
         folder = lookup.has_notes(store, slug) or Locator(f"{PROJECTS}/{slug}")
         record = _create(store, folder, project.remote, _remembering(checkouts, checkout_id, project))
@@ -81,8 +83,6 @@ def claim_as(store: StorageBackend, project: Checkout, checkouts: Checkouts, slu
                 f"another project has just taken the name '{slug}', or has it in another spelling",
                 hint="run the command again, or choose another name",
             )
-    elif not adopting:
-        _refuse_other_owner(store, record, project, checkouts.find(checkout_id))
     if project.remote is not None:
         record = add_remote(store, record, project.remote)
     return _remembered(checkouts, checkout_id, record, project)

@@ -25,6 +25,7 @@ from agentm_kernel.selection.identity import read_stamp
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from contextlib import AbstractContextManager
 
     from agentm_kernel.projects.checkout import Checkout
@@ -143,25 +144,37 @@ def record_in(document: dict[str, object], folder: Locator, former: tuple[str, .
 
 def unite_copies(store: StorageBackend, record: ProjectRecord) -> ProjectRecord:
     """The record with what its conflict copies say: two devices claimed the name before they knew of each other."""
-    copies = store.facet(ConflictCopies)
-    if copies is None:
-        return record
-    ids, remotes = list(record.ids), list(record.remotes)
-    for copy in copies.conflict_copies(record.locator):
+    all_ = [record, *(other for other, moved_to in _copies(store, record.folder) if moved_to is None)]
+    ids = [each for one in all_ for each in one.ids]
+    remotes = dict.fromkeys(each for one in all_ for each in one.remotes)
+    return ProjectRecord(record.folder, tuple(ids), tuple(remotes), record.former, record.elsewhere)
+
+
+def _copies(store: StorageBackend, folder: Locator) -> list[tuple[ProjectRecord, str | None]]:
+    """What the conflict copies of a record say, each with the name that its project has now if it left this one."""
+    copies, locator, found = store.facet(ConflictCopies), folder.child(PROJECT_RECORD), []
+    for copy in copies.conflict_copies(locator) if copies is not None else ():
         try:
-            other = record_in(parse_note(copies.read_copy(copy.copy), record.locator), record.folder)
+            document = parse_note(copies.read_copy(copy.copy), locator)  # type: ignore[union-attr]
+            found.append((record_in(document, folder), slug_in(document, "moved_to", locator)))
         except AgentmError:
             continue  # what nobody can read says nothing
-        ids += other.ids
-        remotes += [remote for remote in other.remotes if remote not in remotes]
-    return ProjectRecord(record.folder, tuple(ids), tuple(remotes), record.former, record.elsewhere)
+    return found
+
+
+def _in_copies(store: StorageBackend, slug: str, fits: Callable[[ProjectRecord], bool]) -> ProjectRecord | None:
+    """The record that only a conflict copy has: one device gave the name up, and another took it meanwhile."""
+    for record, moved_to in [copy for tree in _TREES for copy in _copies(store, tree.child(slug))]:
+        if fits(record):
+            return record if moved_to is None else read_record(store, moved_to)
+    return None
 
 
 def has_notes(store: StorageBackend, slug: str) -> Locator | None:
     """The folder in which something lies under this name, whoever put it there."""
     for folder in [tree.child(slug) for tree in _TREES]:
-        if store.exists(folder) and store.list(folder):
-            return folder
+        if store.exists(folder) and any(not info.is_dir for info in store.walk(folder)):
+            return folder  # empty folders, which a restore or another program leaves, are nobody's notes
     return None
 
 
@@ -312,7 +325,9 @@ def find_record(store: StorageBackend, project: Checkout, checkouts: Checkouts) 
         return record
     remote = project.remote
     slug = None if remote is None else read_pointer(store, remote)
-    record = None if slug is None else if_owned(store, read_record(store, slug), remote)
+    if slug is not None:
+        record = if_owned(store, read_record(store, slug), remote)
+        record = record or _in_copies(store, slug, lambda copy: remote in copy.remotes)
     record = record or _remembered(store, checkouts.find(read_former_id(project), project.root))
     return record or _named_before(store, known)
 
@@ -334,7 +349,7 @@ def _remembered(store: StorageBackend, known: tuple[str, str] | None) -> Project
     if record is None or known is None:
         return None
     is_same = known[1] in (*record.ids, *record.former) or known[1] in unite_copies(store, record).ids
-    return record if is_same else None
+    return record if is_same else _in_copies(store, known[0], lambda copy: known[1] in copy.ids)
 
 
 def if_owned(store: StorageBackend, record: ProjectRecord | None, remote: str | None) -> ProjectRecord | None:
@@ -376,19 +391,3 @@ def no_name_left(project: Checkout) -> errors.ConfigError:
         f"every name that '{project.slug}' could have in this store is taken",
         hint="choose one with `agentm project register --slug NAME`",
     )
-
-
-def notice_about(place: Place, project: Checkout) -> str | None:
-    """The line, or `None` where the store and the checkout agree."""
-    record, remote = place.record, project.remote
-    if record is not None and remote is not None and record.remotes and remote not in record.remotes:
-        return (
-            f"the remote is {remote} now, and the store knows the project '{place.slug}' as {record.remotes[0]}: "
-            "if it is the same project, run `agentm project register --adopt`"
-        )
-    if project.declared and project.declared != place.slug:
-        return (
-            f"{project.source_of_declared} says '{project.declared}', but this project is '{place.slug}' in the "
-            "store: another repository has that name, or this one had another before"
-        )
-    return None

@@ -142,7 +142,7 @@ class Resolution(Mapping):  # type: ignore[type-arg]
     @property
     def notice(self) -> str | None:
         """One line for the operator, where the store and the checkout do not quite agree on which project this is."""
-        from agentm_kernel.projects.lookup import notice_about
+        from agentm_kernel.projects.checkout import notice_about
 
         return None if self.place is None else notice_about(self.place, self.identity)
 

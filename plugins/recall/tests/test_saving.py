@@ -131,6 +131,14 @@ def test_what_is_superseded_must_exist_in_the_same_project(any_store):
     assert any_store.list(PROJECT) == []
 
 
+def test_a_personal_note_is_not_superseded_by_one_of_a_project_and_the_refusal_says_by_what(store):
+    save_note(store, draft("old"), project=None)
+
+    with pytest.raises(NotFoundError) as refused:
+        save_note(store, draft("new", supersedes=("old",)), project=PROJECT)
+    assert "is for every project: what is saved with `--personal` can replace it" in (refused.value.hint or "")
+
+
 def test_an_ambiguous_name_is_refused_with_the_candidates(any_store):
     save_note(any_store, draft("same", kind="decision"), project=PROJECT)
     save_note(any_store, draft("same", kind="fact"), project=PROJECT)

@@ -2,33 +2,62 @@
 
 from __future__ import annotations
 
+import time
 from types import SimpleNamespace
 
 import pytest
+from widgets import STAMP
 
 from agentm_kernel import Locator
 from agentm_kernel.plugin import FileStore
+from agentm_recall.index.maintenance import RecallIndex
 from agentm_recall.provider import recall
+
+THEIRS = "projects/widgets/facts/theirs.md"
+
+
+@pytest.fixture
+def store(tmp_path, monkeypatch):
+    """A note of the project `widgets`, and one of the operator's own."""
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    store = FileStore(tmp_path / "store", create_root=True)
+    store.write(Locator("_meta/store.json"), STAMP)
+    store.write(Locator(THEIRS), "---\nkind: fact\n---\n\nTheir port is 8080.\n")
+    store.write(Locator("personal/_always-load/mine.md"), "---\nkind: convention\n---\n\nI use tabs.\n")
+    return store
+
+
+def here(store, claimed):
+    """A checkout that is, or would be, the project `widgets`."""
+    place = Locator("projects/widgets")
+    return SimpleNamespace(backend=store, project_locator=place, slug="widgets", is_claimed=claimed, store_name=None)
 
 
 @pytest.mark.parametrize("claimed", [True, False])
-def test_only_a_claimed_place_is_read(tmp_path, monkeypatch, claimed):
-    monkeypatch.setenv("HOME", str(tmp_path / "home"))
-    store = FileStore(tmp_path / "store", create_root=True)
-    store.write(Locator("projects/widgets/facts/theirs.md"), "---\nkind: fact\n---\n\nTheir port is 8080.\n")
-    store.write(Locator("personal/_always-load/mine.md"), "---\nkind: convention\n---\n\nI use tabs.\n")
-    here = SimpleNamespace(
-        backend=store,
-        project_locator=Locator("projects/widgets"),
-        slug="widgets",
-        is_claimed=claimed,
-        store_name=None,
-    )
-
-    text = recall(here, phase="work")
-
+@pytest.mark.parametrize("query", [None, "which port"])
+def test_only_a_claimed_place_is_read(store, claimed, query):
+    text = recall(here(store, claimed), phase="work", query=query)
     assert ("8080" in text) is claimed
     assert "I use tabs." in text
+
+
+@pytest.mark.parametrize("claimed", [True, False])
+@pytest.mark.parametrize("query", [None, "which port"])
+def test_nor_is_what_the_index_knows_of_it(store, claimed, query):
+    """A session starts from the copy of a store that is elsewhere, and the index may be newer than that."""
+    time.sleep(0.15)  # the folders have come to rest: the index makes an outline of them
+    RecallIndex(store).rebuild()
+    text = recall(here(store, claimed), phase="work", query=query)
+    assert ("8080" in text) is claimed
+    assert "I use tabs." in text
+
+
+@pytest.mark.parametrize("claimed", [True, False])
+def test_why_says_the_same(store, claimed):
+    RecallIndex(store).rebuild()
+    said = recall.why(here(store, claimed), note=THEIRS, phase="work", query=None, limit=None)
+    assert said.startswith(f"{THEIRS[:-3]}: {'shown' if claimed else 'not shown'}\n")
+    assert ("does not say that 'widgets' is this project" in said) is not claimed
 
 
 def test_a_save_that_names_the_project_of_this_directory_claims_it(home):

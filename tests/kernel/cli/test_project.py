@@ -196,6 +196,21 @@ def test_a_name_that_is_taken_is_not_declared(run, checkout):
     assert not (root / ".harness").exists()
 
 
+def test_a_checkout_without_a_remote_that_is_refused_a_name_is_still_one_that_was_no_project_before(run, checkout):
+    root = checkout("mine/widgets")
+    (root / ".git" / "config").unlink()
+    run("register")
+    second = checkout("second/widgets")
+    (second / ".git" / "config").unlink()
+    before = shown(run)
+    code, _, errors = run("register", "--slug", "widgets")
+    assert code == 1
+    assert "belongs to another checkout, which has no remote" in errors
+    assert not (second / ".git" / "agentm-checkout").exists()
+    assert shown(run) == before
+    assert run("register") == (0, "widgets-2\n", "")
+
+
 def test_the_same_project_under_another_remote_can_be_adopted(run, checkout):
     checkout("mine/widgets", MINE)
     run("register")

@@ -95,6 +95,11 @@ def test_notes_that_nobody_has_claimed_are_not_claimed_by_a_write(store: FileSto
     assert not store.exists(RECORD)
 
 
+def test_folders_without_a_note_keep_nobody_from_the_name(store: FileStore, tmp_path: Path) -> None:
+    (tmp_path / "store/projects/widgets/facts").mkdir(parents=True)
+    assert claimed(store, MINE) == "widgets"
+
+
 def test_a_record_of_the_older_form_is_read_and_renewed(store: FileStore) -> None:
     store.write(RECORD, json.dumps({"note": "kept", "remote": MINE, "aliases": ["github.com/old/widgets"]}))
     assert claimed(store, "github.com/old/widgets") == "widgets"

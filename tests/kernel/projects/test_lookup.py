@@ -21,7 +21,7 @@ from agentm_kernel.plugin import (
     read_record,
 )
 from agentm_kernel.projects import lookup
-from agentm_kernel.projects.checkout import Checkout
+from agentm_kernel.projects.checkout import Checkout, notice_about
 from agentm_kernel.projects.claiming import (
     add_remote,
     change_record,
@@ -30,7 +30,7 @@ from agentm_kernel.projects.claiming import (
     create_record,
     make_checkout_id,
 )
-from agentm_kernel.projects.lookup import Checkouts, Place, ProjectRecord, find_place, find_record, notice_about
+from agentm_kernel.projects.lookup import Checkouts, Place, ProjectRecord, find_place, find_record
 from agentm_kernel.seam.backend import BackendLayer
 from agentm_kernel.seam.facets import ConflictCopy
 

@@ -10,11 +10,12 @@ from agentm_recall.catalog import overview
 from agentm_recall.index.maintenance import RecallIndex
 from agentm_recall.index.outlines import shelved
 from agentm_recall.index.search import Scope
-from agentm_recall.layout import ALWAYS_LOAD, DEFAULT_PHASE, PERSONAL, PHASES, kind_folder
+from agentm_recall.layout import ALWAYS_LOAD, DEFAULT_PHASE, PERSONAL, PHASES, kind_folder, project_of
 from agentm_recall.lookup import find_note
 from agentm_recall.note import ACTIVE, DELETED, SUPERSEDED, parse_note, stored_text
 from agentm_recall.out_of_reach import NOWHERE, is_nowhere
 from agentm_recall.phases import PATIENCE, in_order, recalled
+from agentm_recall.provider import scope_of
 from agentm_recall.supersession import names, superseded_keys
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 _FAR = 200
 """So many answers of a query are looked through."""
 _ROOM = 6000
+_UNCLAIMED = "the store, as this device has it, does not say that '{}' is this project"
 
 
 def explain(resolution: Resolution, *, note: str, phase: str, query: str | None, limit: int | None) -> str:
@@ -35,12 +37,15 @@ def explain(resolution: Resolution, *, note: str, phase: str, query: str | None,
         return "no store is selected, so nothing is recalled\n"
     locator = find_note(backend, note, [home, Locator(PERSONAL), Locator()])
     found, _ = parse_note(locator.key, stored_text(backend, locator))
-    text = recalled(backend, resolution.slug, home, phase, budget=limit, query=query)
+    project, home = scope_of(resolution, home)
+    if not resolution.is_claimed and project_of(locator.key) == resolution.slug:
+        return f"{locator.key.removesuffix('.md')}: not shown\n  {_UNCLAIMED.format(resolution.slug)}\n"
+    text = recalled(backend, project, home, phase, budget=limit, query=query)
     lines = [f"{locator.key.removesuffix('.md')}: {_verdict(locator, text)}"]
     lines += _reasons(backend, resolution.slug, home, found)
     if len(lines) == 1:
         asked = query is not None and bool(query.strip())
-        lines += _by_query(backend, resolution.slug, home, found, query or "") if asked else []
+        lines += _by_query(backend, project, home, found, query or "") if asked else []
         lines += [] if asked else _by_phase(backend, home, found, phase, limit)
     return "\n".join(lines) + "\n"
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from agentm_kernel.plugin import AgentmError, Locator, layout, read_record
+from agentm_kernel.plugin import AgentmError, ConflictCopies, Locator, layout, read_record
 from agentm_recall.layout import PROJECT_FOLDERS, is_note
 
 if TYPE_CHECKING:
@@ -41,6 +41,9 @@ def left_behind(store: StorageBackend) -> list[LeftBehind]:
         way_out = f"run `agentm project rename {name} {record.slug}`, which takes them along"
         if record.elsewhere is not None:
             way_out = "run `agentm project use-store NAME --move --yes` in its folder, with the name of that store"
+        copies = store.facet(ConflictCopies)
+        if copies is not None and copies.conflict_copies(folder.child(layout.PROJECT_RECORD)):
+            continue  # another project has taken the name meanwhile, and reads what lies there
         found.append(LeftBehind(name, count, why, way_out))
     return found
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from agentm_kernel.plugin import Locator, NotFoundError, StorageConflictError, StorageError
 from agentm_recall.in_conflict import WAITS, notes_in_conflict
-from agentm_recall.layout import PERSONAL, is_note, project_folder, project_of, slug_of
+from agentm_recall.layout import PERSONAL, is_note, is_personal, project_folder, project_of, slug_of
 from agentm_recall.supersession import names
 
 TYPE_CHECKING = False
@@ -76,6 +76,8 @@ def _suggestion(backend: StorageBackend, name: str, folders: Sequence[Locator]) 
     elsewhere = _elsewhere(backend, name, folders)
     if elsewhere is not None:
         project = project_of(elsewhere)
+        if is_personal(elsewhere):
+            return f"'{elsewhere}' is for every project: what is saved with `--personal` can replace it"
         way = (
             f"name it with `--project {project}`"
             if project

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from agentm_recall.layout import NOBODY
+from agentm_kernel.plugin import Locator
+from agentm_recall.layout import NOBODY, PROJECTS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,16 +33,13 @@ def recall_project(
     """The same from the one store that the project is in."""
     if resolution.backend is None or resolution.project_locator is None:
         return ""
-    place = resolution.project_locator
-    if not resolution.is_claimed:
-        # On a copy that is out of date, the name may be another repository's by now: nothing below it is ours.
-        place = place.child(NOBODY)
+    project, place = scope_of(resolution, resolution.project_locator)
     heading = title.format(resolution.slug)
     from agentm_recall.phases import recalled  # here, because a prompt needs none of it
 
     return recalled(
         resolution.backend,
-        resolution.slug,
+        project,
         place,
         phase,
         budget=limit,
@@ -49,6 +47,15 @@ def recall_project(
         personal=personal,
         heading=heading,
     )
+
+
+def scope_of(resolution: Resolution, place: Locator) -> tuple[str, Locator]:
+    """Which project is asked for, and where it lies: one that nobody has, as long as the place is not claimed.
+
+    On a copy that is out of date, the name may be another repository's by now: nothing that is known of it is ours,
+    be it in the store, in an outline or in the index.
+    """
+    return (resolution.slug, place) if resolution.is_claimed else (NOBODY, Locator(f"{PROJECTS}/{NOBODY}"))
 
 
 def for_prompt(resolution: Resolution, *, prompt: str, limit: int = 600, known: Sequence[str] = ()) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import multiprocessing
+import os
 import time
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,8 @@ from agentm_kernel.plugin import (
     ABSENT,
     ConcurrentModificationError,
     ConfigError,
+    ConflictCopies,
+    ConflictCopy,
     FileStore,
     InvalidContentError,
     StorageIOError,
@@ -98,6 +101,30 @@ def test_notes_that_nobody_has_claimed_are_not_claimed_by_a_write(store: FileSto
 def test_folders_without_a_note_keep_nobody_from_the_name(store: FileStore, tmp_path: Path) -> None:
     (tmp_path / "store/projects/widgets/facts").mkdir(parents=True)
     assert claimed(store, MINE) == "widgets"
+
+
+@pytest.mark.skipif(os.name == "nt", reason="no file has such a name there")
+def test_a_note_that_no_key_can_spell_is_somebody_s(store: FileStore, tmp_path: Path) -> None:
+    (tmp_path / "store/projects/widgets/facts").mkdir(parents=True)
+    (tmp_path / "store/projects/widgets/facts/why: because.md").write_text("whose?\n")
+    with pytest.raises(ConfigError, match="nothing says which repository"):
+        claim_name(store, MINE, NAMES)
+
+
+def test_a_note_that_only_conflict_copies_are_left_of_is_somebody_s(store: FileStore, tmp_path: Path) -> None:
+    class InConflict(FileStore, ConflictCopies):
+        def conflict_copies(self, below: Locator) -> list[ConflictCopy]:
+            if below != Locator("projects/widgets"):
+                return []
+            copy = Locator("projects/widgets/facts/old..path1.md")
+            return [ConflictCopy(Locator("projects/widgets/facts/old.md"), copy, "rclone", 7, 0.0)]
+
+        def read_copy(self, copy: Locator) -> str:
+            return "whose?\n"
+
+    (tmp_path / "store/projects/widgets/facts").mkdir(parents=True)
+    with pytest.raises(ConfigError, match="nothing says which repository"):
+        claim_name(InConflict(tmp_path / "store"), MINE, NAMES)
 
 
 def test_a_record_of_the_older_form_is_read_and_renewed(store: FileStore) -> None:

@@ -14,6 +14,10 @@ INSTALLERS := tests/node.py plugins/bucket/tests/install_servers.py plugins/chec
 SERVER_NAMES := moto, SeaweedFS, azurite, s3rver, js-ipfs, Redis, PostgreSQL, axe-core, suites of the adapted packages, the MCP Inspector, and the agent hosts Claude Code, Codex, Gemini CLI, Copilot CLI
 # Campaigns of tests/faults in which whole devices work through a real server or a real remote.
 ROUNDS := buckets checkpoints git-kills git-races two-devices
+# Compiled once, before thousands of processes start from these sources; without this, in an environment that forbids
+# Python to write compiled forms, each of them would compile what it loads.
+unexport PYTHONDONTWRITEBYTECODE
+COMPILE = $(BIN)/python -m compileall -q -j 0 kernel plugins tests
 # Two for each core: half of a test is waiting, for a disk, a server or a deadline.
 WORKERS := $(shell $(PYTHON) -c "import os; print(2 * (os.cpu_count() or 1))")
 PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
@@ -38,10 +42,12 @@ demo: $(READY) ## Show in a minute what agentm does
 
 ifdef FAST
 test: $(READY) ## Run the whole suite, with real servers and the short fault campaign (FAST=1: without the servers)
+	@$(COMPILE)
 	@AGENTM_WITHOUT_SERVERS=1 $(PYTEST) $(ARGS); code=$$?; \
 	echo "FAST=1 skipped the tests that need real servers: $(SERVER_NAMES)"; exit $$code
 else
 test: $(SERVERS)
+	@$(COMPILE)
 	@$(PYTEST) $(ARGS)
 endif
 

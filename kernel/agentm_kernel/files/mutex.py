@@ -241,10 +241,8 @@ class _Claim:
         if self.is_outermost:
             if _inside.get(self.identity) is self:
                 _inside.pop(self.identity, None)
-            if self.descriptor >= 0:
-                native_lock.unlock(
-                    self.descriptor
-                )  # explicit: a forked child may still hold a copy of the descriptor
+            if self.descriptor >= 0:  # explicitly: a forked child may still hold a copy of the descriptor
+                native_lock.unlock(self.descriptor)
             self.is_outermost = False
 
     def release(self) -> None:

@@ -56,6 +56,14 @@ def meanwhile(monkeypatch, store, verb, work, *, after, patience=PATIENCE):
     return thread
 
 
+def test_keys_that_this_device_made_after_the_store_was_opened_are_known_at_the_first_write(laptop, note):
+    laptop.init()
+    early = laptop.store()
+    laptop.run("encryption", "rotate", "--yes")
+    early.write(note, "written with the new keys")
+    assert laptop.store().read(note) == "written with the new keys"
+
+
 def test_a_note_that_is_created_while_its_deletion_ends_is_no_old_one(laptop, stores, note, monkeypatch):
     one, other = stores
     one.write(note, "first")

@@ -69,6 +69,8 @@ class KeySource:
 
     def _load(self) -> Keys:
         epoch = newest_epoch(self._inner)
+        if epoch not in self.pins.epochs:
+            self.pins = Pins(self.folder)  # another process of this device may have made them since this was opened
         self.check_pinned(epoch)
         keys = open_keys(self._inner.read(key_file(epoch)), self.identity.unlock(), self.store_id, epoch)
         if epoch not in self.pins.epochs and keys.fingerprint == self.pins.pending.get(epoch) and not self._read_only:

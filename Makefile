@@ -15,9 +15,9 @@ SERVER_NAMES := moto, SeaweedFS, azurite, s3rver, js-ipfs, Redis, PostgreSQL, ax
 # Campaigns of tests/faults in which whole devices work through a real server or a real remote.
 ROUNDS := buckets checkpoints git-kills git-races two-devices
 # Compiled once, before thousands of processes start from these sources; without this, in an environment that forbids
-# Python to write compiled forms, each of them would compile what it loads.
+# Python to write compiled forms, each of them would compile what it loads. By whole paths: a compiled form keeps its own.
 unexport PYTHONDONTWRITEBYTECODE
-COMPILE = $(BIN)/python -m compileall -q -j 0 kernel plugins tests
+COMPILE = $(BIN)/python -m compileall -q -j 0 $(addprefix $(CURDIR)/,kernel plugins tests)
 # Two for each core: half of a test is waiting, for a disk, a server or a deadline.
 WORKERS := $(shell $(PYTHON) -c "import os; print(2 * (os.cpu_count() or 1))")
 PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal

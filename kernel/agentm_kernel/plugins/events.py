@@ -2,7 +2,7 @@
 
 An event is told to all plugins (`agentm_event`). Which agent host reports it, and under which name there, is the
 host adapter's to know; the table says it for people. `idle-N` and `conversation-idle-N` stand for a number of
-minutes, and `host:NAME` is an agent host's own: both are events too.
+seconds, and `host:NAME` is an agent host's own: both are events too.
 """
 
 from __future__ import annotations
@@ -57,11 +57,11 @@ PUSHING = frozenset({*_ENDS, "pre-compact", "flush", "manual"})
 
 
 def is_event(name: str) -> bool:
-    """Whether there is such an event: in the list, with a number of minutes, or an agent host's own."""
+    """Whether there is such an event: in the list, with a number of seconds, or an agent host's own."""
     if name in NAMES:
         return True
     owner, colon, rest = name.partition(":")
     if colon:
         return bool(owner and rest)
     stem, _, number = name.rpartition("-")
-    return stem in ("idle", "conversation-idle") and number.isdigit()
+    return stem in ("idle", "conversation-idle") and number.isascii() and number.isdigit() and int(number) > 0

@@ -87,7 +87,7 @@ def test_an_event_that_never_happens_is_said_with_those_that_a_host_raises() -> 
     _, (found,) = examine_bytes(text.encode(), "STORAGE.yaml", providers=())
     assert found.hint is not None
     assert found.hint.startswith("there are workspace-open, ")
-    assert ", delete, manual, idle-N, conversation-idle-N, each-write, " in found.hint
+    assert ", manual-persist, heartbeat, idle-N, conversation-idle-N, storage-pull-started, " in found.hint
 
 
 @pytest.mark.parametrize(

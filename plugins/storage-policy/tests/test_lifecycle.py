@@ -4,13 +4,26 @@ from __future__ import annotations
 
 import pytest
 
-from agentm_storage_policy.lifecycle import ALIASES, EVENTS, EventBus, LifecycleEvent, canonical, is_known
+from agentm_kernel.plugin import EVENTS
+from agentm_storage_policy.lifecycle import (
+    ALIASES,
+    OF_STORES,
+    EventBus,
+    LifecycleEvent,
+    all_names,
+    canonical,
+    is_known,
+)
 
 
 @pytest.mark.rule(26, "accepted")
-@pytest.mark.parametrize("name", [*EVENTS, "idle-60", "conversation-idle-300"])
-def test_events_of_the_vocabulary_are_known(name):
+@pytest.mark.parametrize("name", [*(event.name for event in EVENTS), *OF_STORES, "idle-60", "conversation-idle-300"])
+def test_every_event_that_somebody_raises_is_known(name):
     assert is_known(name)
+
+
+def test_every_name_that_people_are_told_is_known():
+    assert all(is_known(name.replace("-N", "-300")) for name in all_names())
 
 
 @pytest.mark.rule(26, "refused")

@@ -5,14 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from agentm_bucket.backend import PROTOCOL, BucketBackend
-from agentm_kernel.plugin import DeviceCopy, StorageIOError, StorageReadOnlyError, hookimpl
+from agentm_kernel.plugin import PULLING, PUSHING, DeviceCopy, StorageIOError, StorageReadOnlyError, hookimpl
 
 if TYPE_CHECKING:
     from agentm_kernel.plugin import HookContext, StorageBackend, Transfer
 
-_PULLING = ("session-start", "conversation-start", "turn-start")
 _MAY_BE_BUCKETS = (PROTOCOL, "policy")
-_PUSHING = ("session-end", "conversation-end", "turn-end", "pre-compact", "flush")
 
 
 @hookimpl
@@ -20,14 +18,14 @@ def agentm_event(name: str, context: HookContext) -> str | None:
     """Nothing, where no bucket is selected. A bucket that cannot be reached is said, and is no failure: the copy
     keeps what was written, and the next event sends it. Nor is one that must not be written: nothing is sent there.
     """
-    if name not in (*_PULLING, *_PUSHING):
+    if name not in (*PULLING, *PUSHING):
         return None
     selected = _selected(context)
     store = None if selected is None else selected.facet(DeviceCopy)
     if selected is None or not isinstance(store, BucketBackend):
         return None
     try:
-        done = store.push(selected) if name in _PUSHING else store.pull(selected)
+        done = store.push(selected) if name in PUSHING else store.pull(selected)
     except (StorageIOError, StorageReadOnlyError) as error:
         return f"bucket: {error.message}; the copy on this device {_age(store)} and keeps what was written"
     return _line(done)

@@ -6,7 +6,15 @@ import time
 from typing import TYPE_CHECKING
 
 from agentm_git.settings import PROTOCOL
-from agentm_kernel.plugin import StorageConflictError, StorageIOError, SyncTrigger, WorkingCopy, hookimpl
+from agentm_kernel.plugin import (
+    PULLING,
+    PUSHING,
+    StorageConflictError,
+    StorageIOError,
+    SyncTrigger,
+    WorkingCopy,
+    hookimpl,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -14,16 +22,13 @@ if TYPE_CHECKING:
     from agentm_git.backend import GitStore
     from agentm_kernel.plugin import HookContext, SyncOutcome
 
-_PULLING = ("workspace-open", "session-start", "conversation-start", "turn-start")
-_PUSHING = ("turn-end", "conversation-end", "session-end", "workspace-close", "pre-compact", "flush", "manual")
-
 
 @hookimpl
 def agentm_event(name: str, payload: Mapping[str, object], context: HookContext) -> str | None:
     """One line about what was done. An origin that cannot be reached is said, and is no failure: what was written is
     committed, and the next event sends it. Diverged histories that the policy does not settle are a failure.
     """
-    if name not in (*_PULLING, *_PUSHING):
+    if name not in (*PULLING, *PUSHING):
         return None
     store = _selected(context)
     if store is None:
@@ -42,7 +47,7 @@ def agentm_event(name: str, payload: Mapping[str, object], context: HookContext)
 
 
 def _with_origin(store: GitStore, trigger: SyncTrigger) -> Iterable[SyncOutcome]:
-    if trigger.event in _PUSHING:
+    if trigger.event in PUSHING:
         yield store.push(trigger)
         return
     pulled = store.clone.pulled_at()

@@ -1,8 +1,11 @@
-"""AIP-37: the names of events, their aliases, and a bus that carries them inside of one process."""
+"""AIP-37: the names of events, their aliases, and a bus that carries them inside of one process.
+
+Events of an agent's life are those of the kernel's list; stores under a policy raise a few of their own.
+"""
 
 from __future__ import annotations
 
-from agentm_kernel.plugin import Frozen
+from agentm_kernel.plugin import EVENTS, Frozen, is_event
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,27 +25,7 @@ PULL_STARTED = "storage-pull-started"
 PULLED = "storage-pull-completed"
 PULL_FAILED = "storage-pull-failed"
 
-EVENTS = (
-    WORKSPACE_OPEN,
-    "workspace-close",
-    "conversation-start",
-    CONVERSATION_END,
-    "turn-start",
-    TURN_END,
-    "turn-error",
-    "tool-call",
-    "tool-result",
-    "tool-error",
-    WRITE,
-    DELETE,
-    MANUAL,
-    PULL_STARTED,
-    PULLED,
-    PULL_FAILED,
-    COMMITTED,
-    PUSHED,
-)
-_IDLE = ("conversation-idle-", "idle-")
+OF_STORES = (PULL_STARTED, PULLED, PULL_FAILED, COMMITTED, PUSHED)
 ALIASES = {
     "each-write": WRITE,
     "per-turn": TURN_END,
@@ -61,16 +44,14 @@ def canonical(name: str) -> str:
 
 
 def is_known(name: str) -> bool:
-    """Whether a host may be expected to raise it: of the vocabulary, an alias, or of a host's own namespace."""
+    """Whether somebody may be expected to raise it, by this name or by an alias."""
     name = canonical(name)
-    if name in EVENTS:
-        return True
-    for prefix in _IDLE:
-        if name.startswith(prefix):
-            seconds = name[len(prefix) :]
-            return seconds.isascii() and seconds.isdigit() and int(seconds) > 0
-    host, colon, event = name.partition(":")
-    return bool(colon and host and event)
+    return name in OF_STORES or is_event(name)
+
+
+def all_names() -> tuple[str, ...]:
+    """What a policy can name, for people."""
+    return (*(event.name for event in EVENTS), "idle-N", "conversation-idle-N", *OF_STORES, *ALIASES)
 
 
 class LifecycleEvent(Frozen):

@@ -163,7 +163,11 @@ def _check_sync(block: Data, at: Path, notes: Notes) -> None:
         if mode != "pull-push":
             notes.warn(here, f"is ignored: in mode {mode} there is nothing to {step}")
         elif "on" in sync[step] and not lifecycle.is_known(sync[step]["on"]):
-            notes.warn((*here, "on"), "is no event of AIP-37, so it never happens", hint=_events())
+            notes.warn(
+                (*here, "on"),
+                "is no event, so it never happens",
+                hint=f"there are {', '.join(lifecycle.all_names())}",
+            )
 
 
 def _check_template(sync: Data, at: Path, notes: Notes) -> None:
@@ -199,10 +203,6 @@ def _check_excludes(patterns: Collection[str], at: Path, notes: Notes) -> None:
 def _check_file(path: str, at: Path, notes: Notes) -> None:
     if form_of(path if path.startswith("./") else f"./{path}") is None:
         notes.error(at, "a file is a path inside the workspace, such as ./name.md", code=REF_UNRESOLVABLE)
-
-
-def _events() -> str:
-    return f"there are {', '.join((*lifecycle.EVENTS[:-5], 'idle-N', 'conversation-idle-N', *lifecycle.ALIASES))}"
 
 
 # ------------------------------------------------------------------------------------------------ config

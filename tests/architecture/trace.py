@@ -120,9 +120,9 @@ def drawn(order: list[str]) -> str:
     for name in order:
         package, _, rest = name.partition(".")
         here, _, module = rest.rpartition(".")
-        place = f"{package.removeprefix('agentm_')} {here}".strip() if package == "agentm_kernel" else package
+        place = f"{'kernel' if package == 'agentm_kernel' else package} {here}".strip()
         if place != room:
-            lines.append(f"{place or 'kernel':<24}{module or rest or package}")
+            lines.append(f"{place:<24}{module or rest or package}")
             room = place
         else:
             lines[-1] += f" → {module or rest or package}"

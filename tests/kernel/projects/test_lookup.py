@@ -35,6 +35,7 @@ from agentm_kernel.seam.backend import BackendLayer
 from agentm_kernel.seam.facets import ConflictCopy
 
 if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
     from pathlib import Path
 
     from tests.kernel.projects.conftest import Git
@@ -315,6 +316,47 @@ def test_of_two_first_writes_of_a_project_without_a_remote_the_second_finds_the_
     second.join()
     assert [place.slug for place in places] == ["widgets", "widgets"]
     assert not store.exists(Locator("projects/widgets-2"))
+
+
+def test_of_two_first_writes_at_once_neither_takes_the_checkout_for_one_that_was_forgotten(
+    git: Git, store: FileStore, checkouts: Checkouts, tmp_path: Path, monkeypatch
+) -> None:
+    """The second one meets the id that the first one has just made, and that nothing remembers yet."""
+    root = project(git, tmp_path / "widgets", None).root
+    owned(store, "widgets")  # another project without a remote
+    made, second_is_here = threading.Event(), threading.Event()
+    places: list[Place] = []
+
+    def make_and_wait(checkout: Checkout) -> str | None:
+        found = make_checkout_id(checkout)
+        if not made.is_set():
+            made.set()
+            second_is_here.wait(10)
+        return found
+
+    lock = Checkouts.lock
+
+    def lock_and_tell(of: Checkouts) -> AbstractContextManager[object]:
+        if made.is_set():
+            second_is_here.set()
+        return lock(of)
+
+    def claim_second() -> None:
+        try:
+            places.append(claim(store, Checkout(root), checkouts))
+        finally:
+            second_is_here.set()
+
+    monkeypatch.setattr("agentm_kernel.projects.claiming.make_checkout_id", make_and_wait)
+    monkeypatch.setattr(Checkouts, "lock", lock_and_tell)
+    first = threading.Thread(target=lambda: places.append(claim(store, Checkout(root), checkouts)))
+    second = threading.Thread(target=claim_second)
+    first.start()
+    assert made.wait(10)
+    second.start()
+    first.join()
+    second.join()
+    assert [place.slug for place in places] == ["widgets-2", "widgets-2"]
 
 
 def test_a_project_that_gets_a_remote_later_keeps_its_name_and_is_found_by_it(

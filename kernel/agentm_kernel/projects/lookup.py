@@ -171,18 +171,15 @@ def _in_copies(store: StorageBackend, slug: str, fits: Callable[[ProjectRecord],
 
 
 def has_notes(store: StorageBackend, slug: str) -> Locator | None:
-    """The folder in which something lies under this name, whoever put it there."""
-    for folder in [tree.child(slug) for tree in _TREES]:
-        if store.exists(folder) and _holds_any(store, folder):
+    """The folder in which something lies under this name, whoever put it there: more than empty folders, which a
+    restore or another program leaves. Verbs do not see all of it.
+    """
+    copies = store.facet(ConflictCopies)
+    for folder in filter(store.exists, [tree.child(slug) for tree in _TREES]):
+        is_listed = any(not info.is_dir for info in store.walk(folder)) or any(store.foreign_entries(folder))
+        if is_listed or (copies is not None and copies.conflict_copies(folder)):
             return folder
     return None
-
-
-def _holds_any(store: StorageBackend, folder: Locator) -> bool:
-    """Whether more is there than empty folders, which a restore or another program leaves; verbs do not see all."""
-    copies = store.facet(ConflictCopies)
-    is_listed = any(not info.is_dir for info in store.walk(folder)) or any(store.foreign_entries(folder))
-    return is_listed or (copies is not None and bool(copies.conflict_copies(folder)))
 
 
 def pointer_locator(remote: str) -> Locator:

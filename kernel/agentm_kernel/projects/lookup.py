@@ -246,10 +246,10 @@ class Checkouts(Frozen):
     def has_forgotten(self, checkout: Checkout) -> bool:
         """Whether a checkout without a remote was some project already, and this device knows it in no store."""
         known = None if checkout.remote is not None else read_checkout_id(checkout)
-        folder = os.path.join(self.state_dir, "stores")
-        tables = os.listdir(folder) if known is not None and os.path.isdir(folder) else ()
-        found = (JsonTable(os.path.join(folder, name, "checkouts.json"), _is_entry, _unreadable) for name in tables)
-        return known is not None and not any(known in table.read() for table in found)
+        if known is None:
+            return False
+        folders = os.walk(os.path.join(self.state_dir, "stores"))  # none where there is no such folder
+        return not any(known in _table_in(folder).read() for folder, _, _ in folders)
 
     def lock(self) -> AbstractContextManager[object]:
         """One claim at a time on this device. Raises now, and not after a claim, where nothing can be remembered."""
@@ -279,8 +279,11 @@ class Checkouts(Frozen):
 
             place = store_id or self.store.describe()
             store_id = f"at-{crc32(place.encode('utf-8', 'surrogateescape')):08x}"
-        path = f"{self.state_dir}{os.sep}stores{os.sep}{store_id}{os.sep}checkouts.json"
-        return JsonTable(path, _is_entry, _unreadable)
+        return _table_in(f"{self.state_dir}{os.sep}stores{os.sep}{store_id}")
+
+
+def _table_in(folder: str) -> JsonTable:
+    return JsonTable(f"{folder}{os.sep}checkouts.json", _is_entry, _unreadable)
 
 
 def _is_entry(entry: object) -> bool:

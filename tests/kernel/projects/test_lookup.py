@@ -359,6 +359,19 @@ def test_of_two_first_writes_at_once_neither_takes_the_checkout_for_one_that_was
     assert [place.slug for place in places] == ["widgets-2", "widgets-2"]
 
 
+def test_what_lies_beside_the_tables_of_this_device_is_none_of_them(git: Git, store, checkouts, tmp_path) -> None:
+    """A file manager leaves its own files wherever somebody looked."""
+    here = project(git, tmp_path / "widgets", None)
+    owned(store, "widgets")
+    assert claim(store, here, checkouts).slug == "widgets-2"
+    (tmp_path / "state/stores/.DS_Store").write_bytes(b"\0")
+    assert not checkouts.has_forgotten(here)
+    copied = project(git, tmp_path / "elsewhere/widgets", None)
+    (tmp_path / "elsewhere/widgets/.git/agentm-checkout").write_text(f"{'1' * 32}\n")
+    with pytest.raises(ConfigError, match="this may be the project 'widgets'"):
+        claim(store, copied, checkouts)
+
+
 def test_a_project_that_gets_a_remote_later_keeps_its_name_and_is_found_by_it(
     git, store, checkouts, tmp_path
 ) -> None:

@@ -368,16 +368,6 @@ def if_owned(store: StorageBackend, record: ProjectRecord | None, remote: str | 
     return record if remote in record.remotes else None
 
 
-def refuse_elsewhere(place: Place) -> None:
-    """Raise where the project's notes were moved to a store that this device does not use for it."""
-    if place.record is not None and (away := place.record.unread_in(place.folder)):
-        raise errors.StorageSelectionError(
-            away,
-            hint="run `agentm project use-store NAME` here with the name that this device has for it (`agentm store "
-            "list`); `agentm store add NAME PROTOCOL OPTION=VALUE …` adds one",
-        )
-
-
 def refuse_unclaimed(store: StorageBackend, slug: str) -> ProjectRecord | None:
     """Refuse a name under which something lies that nobody has claimed; a record that came meanwhile is returned."""
     folder = has_notes(store, slug)

@@ -17,7 +17,6 @@ from agentm_kernel.plugin import (
     FileStore,
     InvalidContentError,
     StorageIOError,
-    StorageSelectionError,
     read_record,
 )
 from agentm_kernel.projects import lookup
@@ -110,10 +109,6 @@ def test_names_that_lead_to_each_other_are_an_error_and_not_a_free_name(store: F
 def test_a_record_may_have_further_ids_and_another_store(store: FileStore) -> None:
     record = owned(store, "widgets", MINE, ids=["a", 5, "b"], moved_to_store="S")
     assert (record.ids, record.id, record.elsewhere) == (("widgets", "a", "b"), "a", "S")
-    with pytest.raises(StorageSelectionError, match="in another store, S") as refused:
-        lookup.refuse_elsewhere(Place(record.folder, record))
-    assert "use-store" in (refused.value.hint or "")
-    lookup.refuse_elsewhere(Place(record.folder, None))
 
 
 def test_a_device_without_the_keys_of_an_encrypted_store_is_not_told_to_correct_a_record(store: FileStore) -> None:

@@ -243,13 +243,21 @@ class Checkouts(Frozen):
         known = [key for key, entry in self._table().read().items() if entry["id"] in (*record.ids, *record.former)]
         return next((found for key in known if (found := _remembered(other, there.find(key)))), None)
 
-    def has_forgotten(self, checkout: Checkout) -> bool:
-        """Whether a checkout without a remote was some project already, and this device knows it in no store."""
+    def has_forgotten(self, checkout: Checkout, record: ProjectRecord) -> bool:
+        """Whether a checkout without a remote may be the project of `record`: it has an id, so it was some project,
+        and this device knows it in no store.
+
+        A new part of a repository has an id, too. Where this device knows another part, and whose the record is, it
+        has forgotten nothing.
+        """
         known = None if checkout.remote is not None else read_checkout_id(checkout)
         if known is None:
             return False
         folders = os.walk(os.path.join(self.state_dir, "stores"))  # none where there is no such folder
-        return not any(known in _table_in(folder).read() for folder, _, _ in folders)
+        entries = [each for folder, _, _ in folders for each in _table_in(folder).read().items()]
+        has_known_part = any(key.startswith(known[:ID_LENGTH]) for key, _ in entries)
+        is_somebodys = any(entry["id"] in record.ids for _, entry in entries)
+        return known not in dict(entries) and not (has_known_part and is_somebodys)
 
     def lock(self) -> AbstractContextManager[object]:
         """One claim at a time on this device. Raises now, and not after a claim, where nothing can be remembered."""
@@ -312,7 +320,7 @@ def find_unclaimed(store: StorageBackend, project: Checkout, checkouts: Checkout
             return Place(Locator(f"{PROJECTS}/{name}"), None)
         if owned := if_owned(store, record, project.remote):
             return Place(owned.folder, owned)
-        if not record.remotes and checkouts.has_forgotten(project):
+        if not record.remotes and checkouts.has_forgotten(project, record):
             raise errors.ConfigError(
                 f"this may be the project '{record.slug}' of the store: neither has a remote, and this device does "
                 "not remember the checkout, which came from another one or outlived what this one kept",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import threading
 from typing import TYPE_CHECKING
 
@@ -354,13 +355,38 @@ def test_of_two_first_writes_at_once_neither_takes_the_checkout_for_one_that_was
     assert [place.slug for place in places] == ["widgets-2", "widgets-2"]
 
 
+def part_of(checkout: Checkout, name: str) -> Checkout:
+    folder = os.path.join(checkout.root, name)
+    os.makedirs(os.path.join(folder, ".harness"), exist_ok=True)
+    return Checkout(folder)
+
+
+def test_a_new_part_of_a_repository_is_not_taken_for_a_project_that_was_forgotten(git, store, checkouts, tmp_path):
+    """It has the id of the repository, and somebody else of this device has the name that it would like to have."""
+    whole = project(git, tmp_path / "widgets", None)
+    claim(store, whole, checkouts)
+    claim(store, project(git, tmp_path / "elsewhere/tools", None), checkouts)
+    assert claim(store, part_of(whole, "tools"), checkouts).slug == "tools-tools"
+
+
+def test_a_part_that_was_forgotten_is_asked_about_although_its_repository_is_known_again(
+    git, store, checkouts, tmp_path
+):
+    whole = project(git, tmp_path / "widgets", None)
+    claim(store, whole, checkouts)
+    assert claim(store, part_of(whole, "tools"), checkouts).slug == "tools"
+    shutil.rmtree(tmp_path / "state")
+    claim_as(store, whole, checkouts, "widgets", adopting=True)
+    with pytest.raises(ConfigError, match="this may be the project 'tools'"):
+        claim(store, part_of(whole, "tools"), checkouts)
+
+
 def test_what_lies_beside_the_tables_of_this_device_is_none_of_them(git: Git, store, checkouts, tmp_path) -> None:
     """A file manager leaves its own files wherever somebody looked."""
     here = project(git, tmp_path / "widgets", None)
     owned(store, "widgets")
     assert claim(store, here, checkouts).slug == "widgets-2"
     (tmp_path / "state/stores/.DS_Store").write_bytes(b"\0")
-    assert not checkouts.has_forgotten(here)
     copied = project(git, tmp_path / "elsewhere/widgets", None)
     (tmp_path / "elsewhere/widgets/.git/agentm-checkout").write_text(f"{'1' * 32}\n")
     with pytest.raises(ConfigError, match="this may be the project 'widgets'"):

@@ -153,9 +153,11 @@ def unite_copies(store: StorageBackend, record: ProjectRecord) -> ProjectRecord:
 def _copies(store: StorageBackend, folder: Locator) -> list[tuple[ProjectRecord, str | None]]:
     """What the conflict copies of a record say, each with the name that its project has now if it left this one."""
     copies, locator, found = store.facet(ConflictCopies), folder.child(PROJECT_RECORD), []
-    for copy in copies.conflict_copies(locator) if copies is not None else ():
+    if copies is None:
+        return []
+    for copy in copies.conflict_copies(locator):
         try:
-            document = parse_note(copies.read_copy(copy.copy), locator)  # type: ignore[union-attr]
+            document = parse_note(copies.read_copy(copy.copy), locator)
             found.append((record_in(document, folder), slug_in(document, "moved_to", locator)))
         except AgentmError:
             continue  # what nobody can read says nothing

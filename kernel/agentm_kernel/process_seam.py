@@ -22,22 +22,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
-    from typing import Any, Protocol
+    from typing import Any
 
     from agentm_kernel.state.routing import Resolution
-
-    class RecallProvider(Protocol):
-        """What an entry point of group `agentm.recall` names.
-
-        It may have an attribute `for_prompt`, a function `(resolution, *, prompt, limit, known) -> str`: the notes
-        that answer a prompt, three at most, in `limit` tokens, without those whose keys are `known`; `""` if none.
-        And one `why`, `(resolution, *, note, phase, query, limit) -> str`: why a note is recalled, or why not.
-        And one `own`, a function `(device, *, phase, query, limit) -> str`: the operator's own notes, for a project
-        whose notes are in a further store.
-        """
-
-        def __call__(self, resolution: Resolution, *, phase: str, query: str | None, limit: int | None) -> str: ...
-
 
 PHASES = ("setup", "plan", "work", "review", "release", "bugfix", "documenter")
 DEFAULT_PHASE = "work"
@@ -158,7 +145,7 @@ def recall_at_start(device: Device, resolution: Resolution, limit: int) -> str:
 
 
 def recall_for_prompt(device: Device, cwd: str | None, prompt: str, limit: int, known: tuple[str, ...]) -> str | None:
-    """The notes that answer a prompt, `""` if none does; `None` where the provider cannot tell (see `for_prompt`)."""
+    """The notes that answer a prompt, `""` if none does; `None` where the provider cannot tell."""
     label, for_prompt = _recall_provider(device, "for_prompt")
     if for_prompt is None:
         return None
@@ -186,7 +173,7 @@ def _ask(label: str, ask: Any, about: Resolution | Device, **asked: object) -> s
 
 def _recall_provider(device: Device, ability: str | None = None) -> tuple[str, Any]:
     """The name for the one installed recall provider, empty without one; and itself or its `ability`, `None` if it
-    has none.
+    has none. What it is, and what it may be able to do: `docs/how-to/write-a-recall-provider.md`.
     """
     if not device.plugins.of(RECALL):
         return "", None

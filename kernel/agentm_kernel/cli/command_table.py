@@ -214,13 +214,12 @@ def offer_save_here(
     device: Device, body_file: str | None, cwd: str | None, phase: str | None, **candidate: str | None
 ) -> None:
     """Print, as JSON, what could be saved and where. Saves nothing."""
-    import json
-
+    from agentm_kernel.device.json_text import encoded
     from agentm_kernel.process_seam import offer_save_here as offer
 
     body = None if body_file is None else read_text(body_file)
     offers = offer(_given(cwd=cwd, phase=phase), _given(**candidate, body=body), device=device)
-    write_text(json.dumps(offers, indent=2, ensure_ascii=False) + "\n")
+    write_text(encoded(offers).decode())
 
 
 def _given(**values: str | None) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from agentm_kernel.files import read_small_file, status_if_any
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
     from contextlib import AbstractContextManager
     from typing import Any
 
@@ -70,14 +70,14 @@ def parse_object(data: str | bytes) -> dict[str, Any]:
     return value
 
 
-def dump(document: Mapping[str, object]) -> str:
+def dump(document: Mapping[str, object] | Sequence[object]) -> str:
     """The text of a document, as people can read and compare it."""
     import json
 
     return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
 
 
-def encoded(document: Mapping[str, object]) -> bytes:
+def encoded(document: Mapping[str, object] | Sequence[object]) -> bytes:
     """`dump` for a file. Half a surrogate pair, as paths may hold, is escaped the way JSON does, and comes back."""
     return dump(document).encode("utf-8", "backslashreplace")
 

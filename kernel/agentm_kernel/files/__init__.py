@@ -106,7 +106,7 @@ def status_if_any(path: str) -> os.stat_result | None:
             return None
     from errno import ENOTDIR
 
-    raise NotADirectoryError(ENOTDIR, f"{place} leads to no folder")
+    raise NotADirectoryError(ENOTDIR, f"{place} leads to no folder; a disk may not be mounted")
 
 
 def in_a_thread(work: Callable[[], None]) -> bool:

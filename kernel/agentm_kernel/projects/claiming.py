@@ -55,10 +55,11 @@ def claim(store: StorageBackend, project: Checkout, checkouts: Checkouts) -> Pla
     """The project's place, with a record that says that it is this project's."""
     record = find_record(store, project, checkouts)
     if record is None and project.remote is None:
-        lookup.find_unclaimed(store, project, checkouts)  # raises where nobody can tell which project it is
-        checkout_id = _known_by(project)
         with checkouts.lock():  # only this device knows it: of two first writes at once, the second finds the first's
             record = find_record(store, project, checkouts)
+            if record is None:
+                lookup.find_unclaimed(store, project, checkouts)  # raises where nobody can tell which project it is
+            checkout_id = _known_by(project)  # in here: nobody is to find an id that is not remembered yet
             record = record or _take_name(store, project, _remembering(checkouts, checkout_id, project))
             return _remembered(checkouts, checkout_id, record, project)
     checkout_id = make_checkout_id(project)

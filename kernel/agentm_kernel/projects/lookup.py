@@ -153,9 +153,11 @@ def unite_copies(store: StorageBackend, record: ProjectRecord) -> ProjectRecord:
 def _copies(store: StorageBackend, folder: Locator) -> list[tuple[ProjectRecord, str | None]]:
     """What the conflict copies of a record say, each with the name that its project has now if it left this one."""
     copies, locator, found = store.facet(ConflictCopies), folder.child(PROJECT_RECORD), []
-    for copy in copies.conflict_copies(locator) if copies is not None else ():
+    if copies is None:
+        return []
+    for copy in copies.conflict_copies(locator):
         try:
-            document = parse_note(copies.read_copy(copy.copy), locator)  # type: ignore[union-attr]
+            document = parse_note(copies.read_copy(copy.copy), locator)
             found.append((record_in(document, folder), slug_in(document, "moved_to", locator)))
         except AgentmError:
             continue  # what nobody can read says nothing
@@ -171,18 +173,15 @@ def _in_copies(store: StorageBackend, slug: str, fits: Callable[[ProjectRecord],
 
 
 def has_notes(store: StorageBackend, slug: str) -> Locator | None:
-    """The folder in which something lies under this name, whoever put it there."""
-    for folder in [tree.child(slug) for tree in _TREES]:
-        if store.exists(folder) and _holds_any(store, folder):
+    """The folder in which something lies under this name, whoever put it there: more than empty folders, which a
+    restore or another program leaves. Verbs do not see all of it.
+    """
+    copies = store.facet(ConflictCopies)
+    for folder in filter(store.exists, [tree.child(slug) for tree in _TREES]):
+        is_listed = any(not info.is_dir for info in store.walk(folder)) or any(store.foreign_entries(folder))
+        if is_listed or (copies is not None and copies.conflict_copies(folder)):
             return folder
     return None
-
-
-def _holds_any(store: StorageBackend, folder: Locator) -> bool:
-    """Whether more is there than empty folders, which a restore or another program leaves; verbs do not see all."""
-    copies = store.facet(ConflictCopies)
-    is_listed = any(not info.is_dir for info in store.walk(folder)) or any(store.foreign_entries(folder))
-    return is_listed or (copies is not None and bool(copies.conflict_copies(folder)))
 
 
 def pointer_locator(remote: str) -> Locator:
@@ -246,13 +245,21 @@ class Checkouts(Frozen):
         known = [key for key, entry in self._table().read().items() if entry["id"] in (*record.ids, *record.former)]
         return next((found for key in known if (found := _remembered(other, there.find(key)))), None)
 
-    def has_forgotten(self, checkout: Checkout) -> bool:
-        """Whether a checkout without a remote was some project already, and this device knows it in no store."""
+    def has_forgotten(self, checkout: Checkout, record: ProjectRecord) -> bool:
+        """Whether a checkout without a remote may be the project of `record`: it has an id, so it was some project,
+        and this device knows it in no store.
+
+        A new part of a repository has an id, too. Where this device knows another part, and whose the record is, it
+        has forgotten nothing.
+        """
         known = None if checkout.remote is not None else read_checkout_id(checkout)
-        folder = os.path.join(self.state_dir, "stores")
-        tables = os.listdir(folder) if known is not None and os.path.isdir(folder) else ()
-        found = (JsonTable(os.path.join(folder, name, "checkouts.json"), _is_entry, _unreadable) for name in tables)
-        return known is not None and not any(known in table.read() for table in found)
+        if known is None:
+            return False
+        folders = os.walk(os.path.join(self.state_dir, "stores"))  # none where there is no such folder
+        entries = [each for folder, _, _ in folders for each in _table_in(folder).read().items()]
+        has_known_part = any(key.startswith(known[:ID_LENGTH]) for key, _ in entries)
+        is_somebodys = any(entry["id"] in record.ids for _, entry in entries)
+        return known not in dict(entries) and not (has_known_part and is_somebodys)
 
     def lock(self) -> AbstractContextManager[object]:
         """One claim at a time on this device. Raises now, and not after a claim, where nothing can be remembered."""
@@ -282,8 +289,11 @@ class Checkouts(Frozen):
 
             place = store_id or self.store.describe()
             store_id = f"at-{crc32(place.encode('utf-8', 'surrogateescape')):08x}"
-        path = f"{self.state_dir}{os.sep}stores{os.sep}{store_id}{os.sep}checkouts.json"
-        return JsonTable(path, _is_entry, _unreadable)
+        return _table_in(f"{self.state_dir}{os.sep}stores{os.sep}{store_id}")
+
+
+def _table_in(folder: str) -> JsonTable:
+    return JsonTable(f"{folder}{os.sep}checkouts.json", _is_entry, _unreadable)
 
 
 def _is_entry(entry: object) -> bool:
@@ -312,7 +322,7 @@ def find_unclaimed(store: StorageBackend, project: Checkout, checkouts: Checkout
             return Place(Locator(f"{PROJECTS}/{name}"), None)
         if owned := if_owned(store, record, project.remote):
             return Place(owned.folder, owned)
-        if not record.remotes and checkouts.has_forgotten(project):
+        if not record.remotes and checkouts.has_forgotten(project, record):
             raise errors.ConfigError(
                 f"this may be the project '{record.slug}' of the store: neither has a remote, and this device does "
                 "not remember the checkout, which came from another one or outlived what this one kept",
@@ -366,16 +376,6 @@ def if_owned(store: StorageBackend, record: ProjectRecord | None, remote: str | 
     if remote not in record.remotes:
         record = unite_copies(store, record)
     return record if remote in record.remotes else None
-
-
-def refuse_elsewhere(place: Place) -> None:
-    """Raise where the project's notes were moved to a store that this device does not use for it."""
-    if place.record is not None and (away := place.record.unread_in(place.folder)):
-        raise errors.StorageSelectionError(
-            away,
-            hint="run `agentm project use-store NAME` here with the name that this device has for it (`agentm store "
-            "list`); `agentm store add NAME PROTOCOL OPTION=VALUE …` adds one",
-        )
 
 
 def refuse_unclaimed(store: StorageBackend, slug: str) -> ProjectRecord | None:

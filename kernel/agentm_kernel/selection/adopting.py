@@ -51,12 +51,12 @@ def refuse_nested(place: str, *, is_new: bool = True) -> None:
     above = os.path.realpath(place)
     while (parent := os.path.dirname(above)) != above:
         above = parent
-        if os.path.lexists(os.path.join(above, *STAMP_KEY.split("/"))):
+        if os.path.lexists(os.path.join(above, STAMP_KEY)):
             hint = "choose a folder outside it; one store does not hold another"
             raise StorageSelectionError(f"{place} lies inside the store {above}", hint=hint)
     for folder, folders, _ in os.walk(place) if is_new else ():
         folders[:] = [name for name in folders if name != ".git"]
-        if folder != place and os.path.lexists(os.path.join(folder, *STAMP_KEY.split("/"))):
+        if folder != place and os.path.lexists(os.path.join(folder, STAMP_KEY)):
             hint = "choose another folder, or move that store out of it; one store does not hold another"
             raise StorageSelectionError(f"{place} has another store in it, {folder}", hint=hint)
 

@@ -99,7 +99,7 @@ class Resolution(Mapping):  # type: ignore[type-arg]
     def place(self) -> Place | None:
         """Where the project lies in the store, as this device has it; `None` without a store or a project."""
         if "place" not in self._found and (store := self.local_view) is not None:
-            from agentm_kernel.projects.lookup import Place, find_record, find_unclaimed, refuse_elsewhere
+            from agentm_kernel.projects.lookup import Place, find_record, find_unclaimed
 
             project, known = self.identity, self.checkouts(store)
             record = find_record(store, project, known)
@@ -149,7 +149,6 @@ class Resolution(Mapping):  # type: ignore[type-arg]
     def claim(self) -> Locator:
         """The project's folder in the store, which is its own from now on: before the first write of any kind."""
         from agentm_kernel.projects.claiming import claim
-        from agentm_kernel.projects.lookup import refuse_elsewhere
 
         self.refuse_no_project()
         assert self.backend is not None
@@ -270,6 +269,16 @@ def bound_store(device: Device, root: str) -> str | None:
     from agentm_kernel.projects.checkout import Checkout, binding_keys
 
     return next((bindings[key] for key in binding_keys(Checkout(root)) if key in bindings), None)
+
+
+def refuse_elsewhere(place: Place) -> None:
+    """Raise where the project's notes were moved to a store that this device does not use for it."""
+    if place.record is not None and (away := place.record.unread_in(place.folder)):
+        raise errors.StorageSelectionError(
+            away,
+            hint="run `agentm project use-store NAME` here with the name that this device has for it (`agentm store "
+            "list`); `agentm store add NAME PROTOCOL OPTION=VALUE …` adds one",
+        )
 
 
 def state_directory(resolution: Resolution) -> str:

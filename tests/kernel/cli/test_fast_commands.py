@@ -94,6 +94,12 @@ def test_offer_save_here_prints_the_candidate_as_json(seam):
     ]
 
 
+def test_an_offer_is_json_also_where_an_argument_is_no_text(seam):
+    done = seam("offer-save-here", "--kind", "decision", "--slug", "caf\udce9")
+
+    assert (done.code, json.loads(done.out)[0]["slug"]) == (0, "caf\udce9")
+
+
 @pytest.mark.parametrize("missing", [["--kind", "decision"], ["--slug", "x"], []])
 def test_an_offer_needs_kind_and_slug(machine, missing):
     assert machine.execute("offer-save-here", *missing, program=SEAM).code == 2

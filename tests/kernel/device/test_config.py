@@ -38,7 +38,7 @@ def test_a_folder_that_is_a_link_to_a_disk_which_is_not_mounted_does_not_mean_th
     place.parent.mkdir(exist_ok=True)
     place.symlink_to("/nowhere/at/all")
 
-    with pytest.raises(ConfigError, match=f"{place} leads to no folder"):
+    with pytest.raises(ConfigError, match=f"{place} leads to no folder; a disk may not be mounted"):
         load(home.environ)
 
 

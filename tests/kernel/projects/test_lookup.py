@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import threading
 from typing import TYPE_CHECKING
 
@@ -17,7 +18,6 @@ from agentm_kernel.plugin import (
     FileStore,
     InvalidContentError,
     StorageIOError,
-    StorageSelectionError,
     read_record,
 )
 from agentm_kernel.projects import lookup
@@ -35,6 +35,7 @@ from agentm_kernel.seam.backend import BackendLayer
 from agentm_kernel.seam.facets import ConflictCopy
 
 if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
     from pathlib import Path
 
     from tests.kernel.projects.conftest import Git
@@ -109,10 +110,6 @@ def test_names_that_lead_to_each_other_are_an_error_and_not_a_free_name(store: F
 def test_a_record_may_have_further_ids_and_another_store(store: FileStore) -> None:
     record = owned(store, "widgets", MINE, ids=["a", 5, "b"], moved_to_store="S")
     assert (record.ids, record.id, record.elsewhere) == (("widgets", "a", "b"), "a", "S")
-    with pytest.raises(StorageSelectionError, match="in another store, S") as refused:
-        lookup.refuse_elsewhere(Place(record.folder, record))
-    assert "use-store" in (refused.value.hint or "")
-    lookup.refuse_elsewhere(Place(record.folder, None))
 
 
 def test_a_device_without_the_keys_of_an_encrypted_store_is_not_told_to_correct_a_record(store: FileStore) -> None:
@@ -315,6 +312,85 @@ def test_of_two_first_writes_of_a_project_without_a_remote_the_second_finds_the_
     second.join()
     assert [place.slug for place in places] == ["widgets", "widgets"]
     assert not store.exists(Locator("projects/widgets-2"))
+
+
+def test_of_two_first_writes_at_once_neither_takes_the_checkout_for_one_that_was_forgotten(
+    git: Git, store: FileStore, checkouts: Checkouts, tmp_path: Path, monkeypatch
+) -> None:
+    """The second one meets the id that the first one has just made, and that nothing remembers yet."""
+    root = project(git, tmp_path / "widgets", None).root
+    owned(store, "widgets")  # another project without a remote
+    made, second_is_here = threading.Event(), threading.Event()
+    places: list[Place] = []
+
+    def make_and_wait(checkout: Checkout) -> str | None:
+        found = make_checkout_id(checkout)
+        if not made.is_set():
+            made.set()
+            second_is_here.wait(10)
+        return found
+
+    lock = Checkouts.lock
+
+    def lock_and_tell(of: Checkouts) -> AbstractContextManager[object]:
+        if made.is_set():
+            second_is_here.set()
+        return lock(of)
+
+    def claim_second() -> None:
+        try:
+            places.append(claim(store, Checkout(root), checkouts))
+        finally:
+            second_is_here.set()
+
+    monkeypatch.setattr("agentm_kernel.projects.claiming.make_checkout_id", make_and_wait)
+    monkeypatch.setattr(Checkouts, "lock", lock_and_tell)
+    first = threading.Thread(target=lambda: places.append(claim(store, Checkout(root), checkouts)))
+    second = threading.Thread(target=claim_second)
+    first.start()
+    assert made.wait(10)
+    second.start()
+    first.join()
+    second.join()
+    assert [place.slug for place in places] == ["widgets-2", "widgets-2"]
+
+
+def part_of(checkout: Checkout, name: str) -> Checkout:
+    folder = os.path.join(checkout.root, name)
+    os.makedirs(os.path.join(folder, ".harness"), exist_ok=True)
+    return Checkout(folder)
+
+
+def test_a_new_part_of_a_repository_is_not_taken_for_a_project_that_was_forgotten(git, store, checkouts, tmp_path):
+    """It has the id of the repository, and somebody else of this device has the name that it would like to have."""
+    whole = project(git, tmp_path / "widgets", None)
+    claim(store, whole, checkouts)
+    claim(store, project(git, tmp_path / "elsewhere/tools", None), checkouts)
+    assert claim(store, part_of(whole, "tools"), checkouts).slug == "tools-tools"
+
+
+def test_a_part_that_was_forgotten_is_asked_about_although_its_repository_is_known_again(
+    git, store, checkouts, tmp_path
+):
+    whole = project(git, tmp_path / "widgets", None)
+    claim(store, whole, checkouts)
+    assert claim(store, part_of(whole, "tools"), checkouts).slug == "tools"
+    shutil.rmtree(tmp_path / "state")
+    claim_as(store, whole, checkouts, "widgets", adopting=True)
+    with pytest.raises(ConfigError, match="this may be the project 'tools'"):
+        claim(store, part_of(whole, "tools"), checkouts)
+
+
+def test_what_lies_beside_the_tables_of_this_device_is_none_of_them(git: Git, store, checkouts, tmp_path) -> None:
+    """A file manager leaves its own files wherever somebody looked."""
+    here = project(git, tmp_path / "widgets", None)
+    owned(store, "widgets")
+    assert claim(store, here, checkouts).slug == "widgets-2"
+    (tmp_path / "state/stores/.DS_Store").write_bytes(b"\0")
+    copied = project(git, tmp_path / "elsewhere/widgets", None)
+    (tmp_path / "elsewhere/widgets/.git/agentm-checkout").write_text(f"{'1' * 32}\n")
+    with pytest.raises(ConfigError, match="this may be the project 'widgets'"):
+        claim(store, copied, checkouts)
 
 
 def test_a_project_that_gets_a_remote_later_keeps_its_name_and_is_found_by_it(

@@ -108,8 +108,9 @@ def test_a_project_whose_notes_were_moved_to_another_store_is_neither_found_nor_
     (synced.store / "projects" / "widgets" / "_project.json").write_text(json.dumps(record))
     resolution = Device.now().project(read_only=False)
     for ask in (lambda: resolution.place, resolution.claim):
-        with pytest.raises(StorageSelectionError, match="'widgets' are in another store, team"):
+        with pytest.raises(StorageSelectionError, match="'widgets' are in another store, team") as refused:
             ask()
+        assert "use-store" in (refused.value.hint or "")
     assert not resolution.is_settled
 
 

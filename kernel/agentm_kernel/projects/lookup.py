@@ -247,16 +247,15 @@ class Checkouts(Frozen):
 
     def has_forgotten(self, checkout: Checkout, record: ProjectRecord) -> bool:
         """Whether a checkout without a remote may be the project of `record`: it has an id, so it was some project,
-        and this device knows it in no store.
-
-        A new part of a repository has an id, too. Where this device knows another part, and whose the record is, it
-        has forgotten nothing.
+        and this device knows it in no store. A new part of a repository has an id, too: where this device knows
+        another part, and whose the record is, it has forgotten nothing.
         """
         known = None if checkout.remote is not None else read_checkout_id(checkout)
         if known is None:
             return False
-        folders = os.walk(os.path.join(self.state_dir, "stores"))  # none where there is no such folder
-        entries = [each for folder, _, _ in folders for each in _table_in(folder).read().items()]
+        stores = os.path.join(self.state_dir, "stores")
+        _, folders, _ = next(os.walk(stores), (stores, [], []))  # none where there is no such folder
+        entries = [each for name in folders for each in _table_in(os.path.join(stores, name)).read().items()]
         has_known_part = any(key.startswith(known[:ID_LENGTH]) for key, _ in entries)
         is_somebodys = any(entry["id"] in record.ids for _, entry in entries)
         return known not in dict(entries) and not (has_known_part and is_somebodys)

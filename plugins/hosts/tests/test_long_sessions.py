@@ -63,7 +63,7 @@ def test_a_slow_store_takes_no_more_than_half_of_the_time_that_is_left_for_findi
     class Hook:
         time_left, cwd = 2.0, None
 
-        class device:  # noqa: N801 - it stands for an attribute
+        class device:
             memory = staticmethod(lambda _: SimpleNamespace(backend=Slow()))
 
     call = Hook()

@@ -102,7 +102,7 @@ def test_what_the_index_knew_of_the_folder_stays_and_what_is_new_elsewhere_is_fo
 
 
 class ByNotes(BackendLayer):
-    """Its walk knows no folders, as that of an encrypted store does not: it has said nothing until it is at its end."""
+    """Its walk knows no folders, as that of an encrypted store: until it is at its end, nothing is known of one."""
 
     passes = (Identity,)
 

@@ -123,9 +123,7 @@ def test_the_registry_knows_a_project_by_its_new_name_only(
 
 
 @pytest.mark.parametrize("move", [rename_project, merge_projects])
-def test_nothing_is_moved_while_the_registry_cannot_be_understood(
-    store: FileStore, move: Callable[..., int]
-) -> None:
+def test_nothing_is_moved_while_the_registry_cannot_be_understood(store: FileStore, move: Callable[..., int]) -> None:
     """It would be refused again and again, with all of it moved."""
     project(store, "widgets", MINE)
     if move is merge_projects:

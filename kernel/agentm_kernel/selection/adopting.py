@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import os
 
-from agentm_kernel.errors import AgentmError, StorageSelectionError, StoreIdentityError
+from agentm_kernel.errors import AgentmError, InvalidLocatorError, StorageSelectionError, StoreIdentityError
 from agentm_kernel.seam import Frozen, Opening
 from agentm_kernel.seam.backend import SWAP_PROVIDER, StorageBackend
 from agentm_kernel.seam.layout import STAMP_KEY
+from agentm_kernel.seam.locator import Locator
 from agentm_kernel.selection import Choice, IdentityGuard, choose, open_backend, open_identified, with_wrappers
 from agentm_kernel.selection.identity import known_id, read_stamp, record_store, stamp_store
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from agentm_kernel.device import DeviceFacts
     from agentm_kernel.state import Device
@@ -44,9 +45,11 @@ def _refuse_further(device: DeviceFacts) -> None:
         raise StorageSelectionError(f"the default store of this device would be changed, and not '{name}'", hint=hint)
 
 
-def refuse_nested(place: str, *, is_new: bool = True) -> None:
+def refuse_nested(place: str, *, is_new: bool = True, is_hidden: Callable[[str], bool] | None = None) -> None:
     """Raise where a folder that is to be a store lies in another one, or as a new one has one in it: the outer one
     would take the notes of the inner one for its own, and a restore delete them.
+
+    It would not see what lies in a folder that no key can spell, or that it hides: the trash of a program, say.
     """
     above = os.path.realpath(place)
     while (parent := os.path.dirname(above)) != above:
@@ -55,10 +58,17 @@ def refuse_nested(place: str, *, is_new: bool = True) -> None:
             hint = "choose a folder outside it; one store does not hold another"
             raise StorageSelectionError(f"{place} lies inside the store {above}", hint=hint)
     for folder, folders, _ in os.walk(place) if is_new else ():
-        folders[:] = [name for name in folders if name != ".git"]
+        folders[:] = [name for name in folders if _is_spelled(name) and not (is_hidden and is_hidden(name))]
         if folder != place and os.path.lexists(os.path.join(folder, *STAMP_KEY.split("/"))):
             hint = "choose another folder, or move that store out of it; one store does not hold another"
             raise StorageSelectionError(f"{place} has another store in it, {folder}", hint=hint)
+
+
+def _is_spelled(name: str) -> bool:
+    try:
+        return bool(Locator(name))
+    except InvalidLocatorError:
+        return False
 
 
 def open_other(device: Device, protocol: str) -> IdentityGuard:

@@ -13,7 +13,7 @@ from agentm_kernel.selection.identity import known_id, read_stamp, record_store,
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from agentm_kernel.device import DeviceFacts
     from agentm_kernel.state import Device
@@ -44,9 +44,11 @@ def _refuse_further(device: DeviceFacts) -> None:
         raise StorageSelectionError(f"the default store of this device would be changed, and not '{name}'", hint=hint)
 
 
-def refuse_nested(place: str, *, is_new: bool = True) -> None:
+def refuse_nested(place: str, *, is_new: bool = True, is_hidden: Callable[[str], bool] | None = None) -> None:
     """Raise where a folder that is to be a store lies in another one, or as a new one has one in it: the outer one
     would take the notes of the inner one for its own, and a restore delete them.
+
+    What lies in folders that it hides, the trash of a program for one, it would not see.
     """
     above = os.path.realpath(place)
     while (parent := os.path.dirname(above)) != above:
@@ -55,7 +57,7 @@ def refuse_nested(place: str, *, is_new: bool = True) -> None:
             hint = "choose a folder outside it; one store does not hold another"
             raise StorageSelectionError(f"{place} lies inside the store {above}", hint=hint)
     for folder, folders, _ in os.walk(place) if is_new else ():
-        folders[:] = [name for name in folders if name != ".git"]
+        folders[:] = [name for name in folders if name != ".git" and not (is_hidden and is_hidden(name))]
         if folder != place and os.path.lexists(os.path.join(folder, STAMP_KEY)):
             hint = "choose another folder, or move that store out of it; one store does not hold another"
             raise StorageSelectionError(f"{place} has another store in it, {folder}", hint=hint)

@@ -380,6 +380,12 @@ def test_a_damaged_history_is_not_one_without_changes(device):
         assert isinstance(refused, IntegrityError)
         assert f"{len(whole):,} bytes at byte 0 are damaged" in refused.message
 
+    file.write_bytes(b"")
+    for command in ("history", "undo"):
+        refused = device.result(command, "a").exception
+        assert isinstance(refused, IntegrityError)
+        assert "is not whole: it is empty" in refused.message
+
     file.write_bytes(whole + b"\x50half a frame")
     listed = device.result("history", "a")
     assert "created" in listed.output

@@ -67,6 +67,25 @@ def test_an_edit_of_a_plan_that_was_not_sent_yet_is_sealed_and_sent_when_a_devic
     one.done("encryption", "status")
 
 
+def test_an_edit_that_could_not_be_sent_when_a_device_joined_is_sent_when_that_is_run_again(pair, monkeypatch):
+    one, other = pair
+    edit_copy(other, "edited as a file")
+    one.init()
+    recipient = other.refused("encryption", "join").partition("agentm encryption admit ")[2].split()[0]
+    one.done("encryption", "admit", recipient, "other")
+
+    def fail(*_):
+        raise StorageIOError("the store does not answer")
+
+    with monkeypatch.context() as away:
+        away.setattr(MirroredState, "push", fail)
+        said = other.refused("encryption", "join", "--fingerprint", one.fingerprint())
+    assert "the store does not answer" in said
+    other.done("encryption", "join")
+    for laptop in (one, other):
+        assert laptop.store().read(PLAN) == "edited as a file"
+
+
 def test_an_edit_of_a_plan_that_was_not_sent_yet_is_sent_by_a_device_that_follows_a_store_made_plain(pair):
     one, other = pair
     one.init()

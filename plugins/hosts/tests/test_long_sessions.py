@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from agentm_hosts.adapters import claude_code
 from agentm_hosts.ledger import append
 from agentm_hosts.marks import marks_of, unchanged
 from agentm_hosts.settling import DELIVERED, DROPPED, PENDING, deliveries, settle
+from agentm_kernel.plugin import Capabilities, Info
 
 QUESTION = "which database do payments use?"
 LINE: dict[str, Any] = {
@@ -48,6 +50,28 @@ def test_a_store_that_hangs_is_not_asked_again_once_the_answer_is_late():
 
     assert marks_of(Late(), ["projects/widgets/decisions/payments"]) == []
     assert unchanged(Late(), {"a": "0123456789", "b": ""}) == ("a", "b"), "what is not known counts as given"
+
+
+def test_a_slow_store_takes_no_more_than_half_of_the_time_that_is_left_for_finding_answers():
+    class Slow:
+        capabilities = Capabilities(device_files=True)
+
+        def info(self, locator):
+            call.time_left -= 0.25
+            return Info(locator, False, 1, 0.0, "version")
+
+    class Hook:
+        time_left, cwd = 2.0, None
+
+        class device:
+            memory = staticmethod(lambda _: SimpleNamespace(backend=Slow()))
+
+    call = Hook()
+    marks = marks_of(call, [f"projects/widgets/facts/{number}" for number in range(100)])
+    assert len(marks) == 100
+    assert [bool(mark) for mark in marks[:5]] == [True, True, True, True, False]
+    assert set(marks[5:]) == {""}
+    assert call.time_left == 1.0
 
 
 def note(laptop, **fields):

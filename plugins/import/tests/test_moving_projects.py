@@ -122,6 +122,19 @@ def test_the_registry_knows_a_project_by_its_new_name_only(
     assert [(repo["slug"], repo["root_path"]) for repo in list_repos(store)] == left
 
 
+@pytest.mark.parametrize("move", [rename_project, merge_projects])
+def test_nothing_is_moved_while_the_registry_cannot_be_understood(store: FileStore, move: Callable[..., int]) -> None:
+    """It would be refused again and again, with all of it moved."""
+    project(store, "widgets", MINE)
+    if move is merge_projects:
+        project(store, "gadgets", THEIRS)
+    store.write(Locator("_meta/repos.json"), "{")
+    before = files(store, "widgets")
+    with pytest.raises(InvalidContentError, match=r"_meta/repos\.json"):
+        move(store, "widgets", "gadgets")
+    assert files(store, "widgets") == before
+
+
 def test_a_merged_project_is_both_and_loses_no_text(store: FileStore) -> None:
     project(store, "widgets", MINE, **{"facts/a.md": "ours\n", "facts/c.md": "c\n"})
     project(store, "gadgets", THEIRS)

@@ -92,6 +92,17 @@ def test_a_store_is_not_made_around_another(tmp_path: Path) -> None:
     assert os.listdir(tmp_path / "outer") == ["deep"]
 
 
+@pytest.mark.parametrize("bin_", [".trash/Agent", ".stversions", ".git/modules/notes"])
+def test_a_store_that_a_program_keeps_in_a_folder_of_its_own_is_in_nobodys_way(tmp_path: Path, bin_: str) -> None:
+    """Obsidian and Syncthing put there what was deleted; the new store sees nothing of it."""
+    made(tmp_path / "deleted", tmp_path, create=True)
+    vault = tmp_path / "vault"
+    (vault / bin_).parent.mkdir(parents=True)
+    (tmp_path / "deleted").rename(vault / bin_)
+    (vault / "idea.md").write_text("mine\n")
+    assert not made(vault, tmp_path, adopt=True).was_there
+
+
 def test_notes_are_taken_over_where_they_are_adopted_but_folders_that_clash_are_not(tmp_path: Path) -> None:
     place = tmp_path / "vault"
     place.mkdir()

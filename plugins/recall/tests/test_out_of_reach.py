@@ -69,7 +69,8 @@ def test_a_note_of_another_project_is_found_by_what_the_refusal_says(home: Home,
     home.note(f"{HERE}/plain.md", "Use Postgres.\n")
     home.note("projects/other/facts/theirs.md", "Theirs.\n")
 
-    assert "`--project other`" in home.run("notes", "show", "theirs").stderr
+    said = home.run("notes", "show", "theirs").stderr
+    assert "name its project too: other (on the command line, `--project other`)" in said  # tools have no option
     assert home.run("notes", "show", "theirs", "--project", "other").stdout == "Theirs.\n"
     assert rows(home, store) == []
 

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 import pytest
 
 from agentm_kernel.files import tree
-from agentm_kernel.plugin import Device, Locator, StorageIOError
+from agentm_kernel.plugin import BackendLayer, Device, Identity, Info, Locator, StorageIOError
 from agentm_recall import RecallIndex
 from agentm_recall.index import maintenance
 from agentm_recall.searching import search_notes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from conftest import Home
 
@@ -99,6 +99,35 @@ def test_what_the_index_knew_of_the_folder_stays_and_what_is_new_elsewhere_is_fo
             [*OTHERS, "projects/theirs/decisions/database.md", "projects/widgets/decisions/again.md"]
         )
         assert answer.notices == (WHY,)
+
+
+class ByNotes(BackendLayer):
+    """Its walk knows no folders, as that of an encrypted store: until it is at its end, nothing is known of one."""
+
+    passes = (Identity,)
+
+    def walk(self, locator: Locator) -> Iterator[Info]:
+        return iter(self.inner.walk(locator))
+
+
+@pytest.mark.parametrize("at_once", [True, False], ids=["by a listing", "by the times of folders"])
+def test_what_lies_beside_the_folder_is_found_whatever_kind_of_walk_the_store_has(
+    home: Home,
+    store: StorageBackend,
+    shut: Callable[[str], None],
+    monkeypatch: pytest.MonkeyPatch,
+    at_once: bool,
+) -> None:
+    layered = ByNotes(store)
+    ask(home, layered)
+    if not at_once:
+        monkeypatch.setattr(maintenance, "LISTED_AT_ONCE", 0)
+        monkeypatch.setattr(RecallIndex, "keep_up", lambda *_: None)
+    shut("projects/theirs/decisions/deep")
+    why = "some notes cannot be searched: cannot list 'projects/theirs/decisions/deep': Permission denied"
+    for _ in range(2):
+        answer = ask(home, layered)
+        assert (keys(answer), answer.notices) == (sorted([*OTHERS, "projects/theirs/decisions/database.md"]), (why,))
 
 
 def test_a_store_that_cannot_be_listed_at_all_is_an_error(

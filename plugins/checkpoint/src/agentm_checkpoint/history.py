@@ -76,8 +76,9 @@ class Entry:
 class Changes:
     """What a history file holds, as far as it is whole."""
 
-    def __init__(self, data: bytes) -> None:
+    def __init__(self, data: bytes, *, is_emptied: bool = False) -> None:
         self._data = data
+        self._is_emptied = is_emptied
         self.entries: list[Entry] = []
         """Oldest first."""
         self.gaps: list[Gap] = []
@@ -126,6 +127,7 @@ class Changes:
     def damage(self) -> list[str]:
         """What of the file cannot be read."""
         found = ["it has entries of a newer agentm"] if self.is_newer else []
+        found += ["it is empty"] if self._is_emptied else []
         return found + [f"{end - start:,} bytes at byte {start:,} are damaged" for start, end in self.gaps]
 
     def problems(self) -> list[str]:
@@ -157,7 +159,8 @@ class History:
         """All of it, compared with its hashes. No file is an empty history."""
         try:
             with open(self.path, "rb") as file:
-                return Changes(file.read())
+                data = file.read()
+            return Changes(data, is_emptied=not data)
         except FileNotFoundError:
             return Changes(b"")
         except OSError as error:

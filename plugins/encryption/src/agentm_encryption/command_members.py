@@ -64,12 +64,10 @@ def join(fingerprint: str | None, way: str, name: str | None, answer: dict[str, 
             hint=f"on a device that is, run `agentm encryption admit {recipient} '{name or device_name()}'`; "
             "then run this again here",
         ) from None
-    is_first_time = not source.pins
     _trust(store, source, keys, fingerprint)
     answer.update(key_fields(keys))
     click.echo(f"this device has joined the store at {store.backend.describe()}")
-    if is_first_time:
-        send_unsent(store)
+    send_unsent(store)  # each time: it may have failed the first time
     fetch_state(store.device)
 
 

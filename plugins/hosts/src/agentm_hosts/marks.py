@@ -13,8 +13,12 @@ _LEAST_TIME = 0.1
 
 
 def marks_of(call: HookCall, keys: Collection[str]) -> list[str]:
-    """The mark of each note now; empty where a hook cannot tell: it is gone, lies elsewhere, or no time is left."""
-    if not keys or call.time_left < _LEAST_TIME:
+    """The mark of each note now; empty where a hook cannot tell: it is gone, lies elsewhere, or no time is left.
+
+    Half of that time is for what comes after: a session may have been given many notes, and a store may be slow.
+    """
+    left = call.time_left
+    if not keys or left < _LEAST_TIME:
         return []
     from agentm_hosts.receipt import receipt_of
     from agentm_kernel.plugin import AgentmError, Locator, layout
@@ -22,6 +26,9 @@ def marks_of(call: HookCall, keys: Collection[str]) -> list[str]:
     stores: dict[bool, StorageBackend | None] = {}
     found = []
     for key in keys:
+        if call.time_left <= left / 2:
+            found.append("")
+            continue
         is_own = key.startswith(f"{layout.PERSONAL}/")  # in the default store, wherever the project's are
         try:
             if is_own not in stores:

@@ -52,7 +52,7 @@ def set_up(path: str, *, adopt: bool, create: bool = False, environ: Mapping[str
     _check_parent(place)
     vault = VaultBackend(place)
     was_there = os.path.isdir(place) and check_store(device, vault, PROTOCOL) is not None
-    refuse_nested(place, is_new=not was_there)
+    refuse_nested(place, is_new=not was_there, is_hidden=is_tool_file)
     if not os.path.isdir(place):
         if not create and not os.path.lexists(place):
             raise StorageSelectionError(

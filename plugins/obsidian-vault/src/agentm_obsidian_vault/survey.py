@@ -18,6 +18,7 @@ from agentm_kernel.plugin import (
     Locator,
     NotFoundError,
     StorageIOError,
+    walk_folders,
 )
 from agentm_obsidian_vault import kept
 from agentm_obsidian_vault.names import is_tool_file, may_be_copy, may_be_suspect
@@ -164,13 +165,14 @@ def _folders(vault: VaultBackend, below: Locator) -> Iterator[tuple[Locator, dic
     files = raw_files(vault)
     is_folder = not below.key or _is_folder(files, below)
     for folder in _promising_folders(vault, below) if is_folder else (below.parent,):
-        infos = (info for locator in files.list(folder) if (info := _info(vault, locator)) is not None)
+        here = next(walk_folders(files, folder), None)  # one look at all of its files, not one for each
+        infos = () if here is None else map(here.note, here.versions)
         yield folder, {info.locator.name: info for info in infos if _is_beside_notes(info)}
 
 
 def _is_beside_notes(info: Info) -> bool:
     """Whether this is a file that neither a tool nor the folder of kept versions has for itself."""
-    return not (info.is_dir or kept.note_of(info.locator) or any(map(is_tool_file, info.locator.parts)))
+    return not (kept.note_of(info.locator) or any(map(is_tool_file, info.locator.parts)))
 
 
 def _promising_folders(vault: VaultBackend, below: Locator) -> Iterator[Locator]:

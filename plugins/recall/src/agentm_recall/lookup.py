@@ -79,7 +79,7 @@ def _suggestion(backend: StorageBackend, name: str, folders: Sequence[Locator]) 
         if is_personal(elsewhere):
             return f"'{elsewhere}' is for every project: what is saved with `--personal` can replace it"
         way = (
-            f"name it with `--project {project}`"
+            f"name its project too: {project} (on the command line, `--project {project}`)"
             if project
             else f"move its file into {PERSONAL}/ or a project's folder"
         )

@@ -123,6 +123,7 @@ def _movable(store: StorageBackend, old: str, new: str) -> ProjectRecord:
     _refuse_elsewhere(record)
     if not store.capabilities.delete:
         raise StorageError(f"the store at {store.describe()} cannot delete, so nothing can be moved in it")
+    list_repos(store)  # the registry follows in the end: one that cannot be understood says so now
     folder = has_notes(store, old) or record.folder.parent.child(old)
     refuse_conflict_copies(store, folder)
     for info in store.walk(folder):

@@ -59,7 +59,7 @@ def command(
         answer = search_both(device, bound, " ".join(query), scope, limit=limit, explain=explain, progress=bar)
     else:
         answer = search_notes(device.store(), " ".join(query), scope, limit=limit, explain=explain, progress=bar)
-    if problem is not None and project is None:
+    if problem is not None and project is None and problem not in answer.notices:
         answer = replace(answer, notices=(*answer.notices, problem))
     stores: dict[str | None, Remarks | None] = {}
 

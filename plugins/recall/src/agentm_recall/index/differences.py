@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import time
 
-from agentm_kernel.plugin import Frozen, Locator, NotFoundError, StorageIOError, walk_folders
+from agentm_kernel.plugin import Folder, Frozen, Locator, NotFoundError, StorageIOError, walk_folders
 from agentm_recall.index.place import has_times, is_elsewhere
 from agentm_recall.layout import holds_notes, is_note
 
@@ -21,7 +21,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 
-    from agentm_kernel.plugin import Folder, Info, StorageBackend
+    from agentm_kernel.plugin import Info, StorageBackend
     from agentm_recall.index.database import Database
 
     Progress = Callable[[str, Sequence[Info]], Iterable[Info]]
@@ -161,17 +161,29 @@ class _Unlisted:
 
 
 def _folders_below(difference: Difference, backend: StorageBackend, place: Locator) -> Iterator[Folder]:
-    """`walk_folders`. A walk ends where it fails: then each folder is tried by itself, those once more that came."""
+    """`walk_folders`. A walk ends where it fails: then each folder is tried by itself, those once more that came.
+
+    What lies directly in a folder is looked at here then: not every walk had told of it before it failed.
+    """
     try:
         yield from walk_folders(backend, place)
         return
     except StorageIOError:
         if is_elsewhere(backend):
             raise
+    top = _info(backend, place)
+    found: list[Info] = []
     for child in backend.list(place):
         with _Unlisted(backend, child.key, difference.unlisted):
-            if _version(backend, child.key) is not None:
-                yield from _folders_below(difference, backend, child)
+            if (info := _info(backend, child)) is not None:
+                found.append(info)
+    if top is not None:
+        notes = {info.locator.name: info for info in found if not info.is_dir}
+        yield Folder(top, {name: info.version for name, info in notes.items()}, notes.__getitem__)
+    for info in found:
+        if info.is_dir:
+            with _Unlisted(backend, info.locator.key, difference.unlisted):
+                yield from _folders_below(difference, backend, info.locator)
 
 
 def _compare(difference: Difference, folder: Folder, known: dict[str, tuple[str, str]], seen: set[str]) -> None:
@@ -234,11 +246,15 @@ def _look_at(difference: Difference, backend: StorageBackend, key: str, version:
 
 def _version(backend: StorageBackend, key: str) -> str | None:
     """The version of a folder now, `None` if it is not there."""
+    info = _info(backend, Locator(key))
+    return info.version if info is not None and info.is_dir else None
+
+
+def _info(backend: StorageBackend, locator: Locator) -> Info | None:
     try:
-        info = backend.info(Locator(key))
+        return backend.info(locator)
     except NotFoundError:
         return None
-    return info.version if info.is_dir else None
 
 
 def _settled(info: Info) -> str:

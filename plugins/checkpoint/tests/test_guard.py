@@ -523,6 +523,11 @@ def test_a_single_note_can_be_under_guard(store, context):
     assert guarded_keys(guard) == ["AGENTS.md", "x/1/y.md"]
 
 
+def test_a_single_note_that_the_guard_has_never_seen_is_looked_at_too(store, context):
+    store.write(Locator("AGENTS.md"), "somebody else's")
+    assert guarded_keys(IntegrityGuard(store, ["AGENTS.md"], *context)) == ["AGENTS.md"]
+
+
 @pytest.mark.parametrize(
     ("pattern", "key", "guarded"),
     [

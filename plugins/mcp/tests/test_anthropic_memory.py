@@ -9,7 +9,7 @@ import pytest
 from anthropic.lib.tools import ToolError
 
 from agentm_devkit.conformance.memory import MemoryBackend
-from agentm_kernel.plugin import Locator
+from agentm_kernel.plugin import Locator, LockTimeout
 from agentm_mcp.adapters.anthropic_memory import MemoryTool, _size
 
 SECRET = "gh" + "p_" + "Q7w2Zk9" * 5 + "x"
@@ -152,6 +152,16 @@ def test_what_cannot_be_done_is_told_and_changes_nothing(
         model.does(command, **fields)
     assert [info.locator.key for info in model.store.walk(Locator()) if not info.is_dir] == ["memories/plan.md"]
     assert model.text("plan.md") == "one\ntwo\nthree\nfour\nfive\nsix\n"
+
+
+def test_a_rename_that_the_store_refuses_is_told(model: Model, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise LockTimeout("the store is locked")
+
+    monkeypatch.setattr(model.store, "write", refuse)
+    with pytest.raises(ToolError, match="the store is locked"):
+        model.does("rename", old_path="/memories/plan.md", new_path="/memories/later.md")
+    assert model.text("plan.md").startswith("one\n")
 
 
 @pytest.mark.parametrize(

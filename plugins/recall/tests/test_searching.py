@@ -64,6 +64,14 @@ def test_no_more_than_eight_words_are_named(memory: MemoryBackend) -> None:
     assert found.words["body"] == words[:8]
 
 
+def test_of_two_notes_alike_the_project_s_own_comes_before_the_personal_one(memory: MemoryBackend) -> None:
+    text = "---\nupdated: 2025-02-01\n---\n\n# Herons\n\nThey nest in March.\n"
+    for key in ("personal/facts/a.md", "projects/p/facts/b.md"):
+        memory.write(Locator(key), text)
+    found = asked(memory, "when do herons nest", Scope(near="p")).found
+    assert [each.hit.note.key for each in found][:2] == ["projects/p/facts/b.md", "personal/facts/a.md"]
+
+
 def test_a_note_that_another_one_led_to_is_shown_from_its_beginning(memory: MemoryBackend) -> None:
     new = "---\nupdated: 2025-02-01\nsupersedes: [old]\n---\n\n# Kafka carries events\n"
     memory.write(Locator("projects/p/decisions/new.md"), new)

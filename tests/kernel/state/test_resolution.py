@@ -229,6 +229,15 @@ def test_a_store_that_a_caller_chose_is_kept_as_long_as_the_mode_is_the_same(syn
     assert renewed(chosen).backend is None
 
 
+def test_a_resolution_goes_to_the_store_that_its_project_has_been_bound_to_since(synced):
+    resolution = resolve_project({"cwd": synced.project(remote="git@example.com:ana/widgets.git")})
+    team = {"stores.team.backend": "stub", "stores.team.root": str(synced.store.with_name("team"))}
+    synced.store.with_name("team").mkdir()
+    synced.uses("stub", **team, bindings={"example.com/ana/widgets": {"store": "team"}})
+
+    assert renewed(resolution).store_name == "team"
+
+
 def test_a_store_that_a_caller_chose_is_used(tmp_path: Path, device):
     root = device.project()
     backend = MemoryBackend()

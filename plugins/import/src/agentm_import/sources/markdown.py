@@ -43,13 +43,13 @@ def _one(folder: str, name: str) -> Item | Skipped:
         return Skipped(name, str(error))
 
 
-def tree(root: str, project: str | None = "") -> Iterator[Item | Skipped]:
+def tree(root: str) -> Iterator[Item | Skipped]:
     """Every Markdown file below a folder, at its own path."""
     for found in markdown_files(root):
-        yield found if isinstance(found, Skipped) else file_item(*found, project=project)
+        yield found if isinstance(found, Skipped) else file_item(*found)
 
 
-def file_item(path: str, file: MarkdownFile, project: str | None = "") -> Item:
+def file_item(path: str, file: MarkdownFile, project: str = "") -> Item:
     """A file that becomes a note with its front matter and every byte of its body."""
     word = file.line_of("kind") or file.line_of("type")
     return Item(

@@ -1,0 +1,218 @@
+"""What a life has been told: whose each text is and where it has to be found. The model that the product is held to.
+
+A *circle* is a repository: its remote, or the one checkout that has none. A project in a store has a name and the
+circles that it belongs to; whoever is of one of them is shown its notes, and nobody else.
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from tests.faults.life_world import DEVICES, REMOTES, all_tokens, is_current, is_note, tokens
+
+if TYPE_CHECKING:
+    from tests.faults.life_world import Answer, Raw, World
+
+Names = dict[str, set[str]]
+"""The projects of one store: by name, their circles."""
+Spot = tuple[str, str]
+"""A place and a key there."""
+
+
+@dataclass
+class Ledger:
+    world: World
+    names: dict[str, Names] = field(default_factory=dict)
+    """By place."""
+    known: dict[tuple[str, str, str], str] = field(default_factory=dict)
+    """By device, checkout and place: the circle that the checkout is of, settled by its first write there."""
+    bound: dict[tuple[str, str], str] = field(default_factory=dict)
+    """By device and circle: the place of the further store that the project is bound to."""
+    left: set[tuple[str, str]] = field(default_factory=set)
+    """Places and circles that have moved on: devices that were not told are refused there."""
+    author: dict[str, str] = field(default_factory=dict)
+    """By token: the circle that wrote it."""
+    past: dict[tuple[str, str, str], str] = field(default_factory=dict)
+    """By device, place and token: the key of the note whose history has to have it."""
+    taken: dict[str, tuple[dict[str, str], Names]] = field(default_factory=dict)
+    """By id of a checkpoint: what the store said then, and whose projects it had."""
+    problems: list[str] = field(default_factory=list)
+    tokens: dict[str, set[str]] = field(default_factory=dict)
+    """What the origin has, and what each clone had when it last met it."""
+    done: int = 0
+    refused: int = 0
+
+    def __post_init__(self) -> None:
+        self.names = {place: {} for place in (*self.world.stores, "origin")}
+
+    def problem(self, kind: str, text: str) -> None:
+        self.problems.append(f"{kind}: {text}")
+
+    # -- whose ----------------------------------------------------------------------------------------------------
+
+    def circle(self, device: str, checkout: str, place: str) -> str:
+        remote = self.world.checkouts[device, checkout].remote
+        return self.known.get((device, checkout, place)) or remote or f"{device}:{checkout}"
+
+    def place_of(self, device: str, checkout: str) -> str:
+        """The place of the store that a session in the checkout works with."""
+        default = self.world.default[device]
+        return self.bound.get((device, self.circle(device, checkout, default)), default)
+
+    def owners(self, spot: Spot, token: str) -> set[str]:
+        """The circles of the project that a token lies in; of one without a project, whoever wrote it."""
+        place, key = spot
+        return self.names.get(place, {}).get(_name(key)) or {self.author.get(token, "")}
+
+    def project_of(self, place: str, circle: str) -> str | None:
+        return next((name for name, circles in self.names[place].items() if circle in circles), None)
+
+    # -- settling what a command did ----------------------------------------------------------------------------------
+
+    def settle(self, device: str, answer: Answer, allowed: set[Spot], *, said: str = "") -> bool:
+        """Whether the command was done. An error changed nothing, a success only what it named, and lost nothing."""
+        if answer.code:
+            self.refused += 1
+            if answer.changed:
+                self.problem("changed by an error", f"{sorted(answer.changed)[:3]}; {answer.err.strip()[-200:]}")
+            return False
+        self.done += 1
+        others = answer.changed - allowed
+        if others:
+            self.problem("changed unasked", f"{sorted(others)[:3]}; {(said or answer.out).strip()[:200]}")
+        for place in self.world.stores:
+            for token in all_tokens(answer.before, place) - all_tokens(answer.after, place):
+                key = next(key for key, text in answer.before[place].items() if token in tokens(text))
+                if (place, key) not in allowed:
+                    self.problem("lost", f"{token} of {place}/{key}")
+                self.past[device, place, token] = key
+        return True
+
+    def claim(self, device: str, checkout: str, place: str, name: str) -> None:
+        """A write in the checkout went to the project of this name: was that right?"""
+        circle = self.circle(device, checkout, place)
+        there = self.names[place].get(name)
+        own = self.project_of(place, circle)
+        if there is None and own is None:
+            self.names[place][name] = {circle}
+        elif there is None or circle not in there:
+            self.problem("misplaced", f"{device} in {checkout} wrote to {name} of {there} in {place}; its own is {own}")
+        self.known.setdefault((device, checkout, place), circle)
+
+    def rename_past(self, place: str, before: str, after: str) -> None:
+        """Keys that begin with `before` begin with `after` from now on, in the histories too."""
+        for entry, key in self.past.items():
+            if entry[1] == place and key.startswith(before):
+                self.past[entry] = after + key[len(before) :]
+
+    # -- looking ------------------------------------------------------------------------------------------------------
+
+    def look(self) -> None:
+        """Each session sees what is its own and the operator's, all of it, and nothing else."""
+        raw = self.world.raw()
+        for device, checkout in list(self.world.checkouts):
+            self._look_at_notes(device, checkout, raw)
+            self._look_at_state(device, checkout, raw)
+
+    def _look_at_notes(self, device: str, checkout: str, raw: Raw) -> None:
+        place = self.place_of(device, checkout)
+        who = f"{device} in {checkout}"
+        listed = self.world.agentm(device, checkout, "notes", "list", "--all", "--json")
+        if listed.code:
+            if (place, self.circle(device, checkout, place)) not in self.left:
+                self.problem("refused", f"{who} may not look: {listed.err.strip()[-200:]}")
+            return
+        wanted = {
+            (token, is_current(text))
+            for where, key, text in self.readable(device, checkout, raw)
+            for token in tokens(text)
+            if key.startswith("personal/") or self.circle(device, checkout, where) in self.owners((where, key), token)
+        }
+        found = json.loads(listed.out)
+        keys = {note["key"] for note in found["notes"]}
+        stood = {(where, key): text for where, key, text in self.readable(device, checkout, raw)}
+        seen = {token for (_, key), text in stood.items() if key in keys for token in tokens(text)}
+        self._compare(f"{who} lists", {token for token, _ in wanted}, seen & self._unlike(stood, keys))
+        said = self.world.agentm(device, checkout, "recall-here", "--limit", "1000000")
+        self._compare(f"{who} recalls", {token for token, current in wanted if current}, tokens(said.out))
+
+    def readable(self, device: str, checkout: str, raw: Raw) -> list[tuple[str, str, str]]:
+        """The notes that a session might be shown: the operator's own, and every project's of its store."""
+        default, place = self.world.default[device], self.place_of(device, checkout)
+        own = [(default, key, text) for key, text in raw[default].items() if key.startswith("personal/")]
+        return [
+            *(note for note in own if is_note(note[1])),
+            *((place, key, text) for key, text in raw[place].items() if key.startswith("projects/") and is_note(key)),
+        ]
+
+    @staticmethod
+    def _unlike(stood: dict[Spot, str], keys: set[str]) -> set[str]:
+        """Tokens of the notes that were listed."""
+        return {token for (_, key), text in stood.items() if key in keys for token in tokens(text)}
+
+    def _compare(self, who: str, wanted: set[str], found: set[str]) -> None:
+        if wanted - found:
+            self.problem("not shown", f"{who} all but {sorted(wanted - found)[:5]}")
+        if found - wanted:
+            self.problem("shown to another", f"{who} {sorted(found - wanted)[:5]} too")
+
+    def _look_at_state(self, device: str, checkout: str, raw: Raw) -> None:
+        place = self.place_of(device, checkout)
+        circle = self.circle(device, checkout, place)
+        if (place, circle) in self.left:
+            return
+        name = self.project_of(place, circle)
+        if self.world.keeps_state(place):
+            folder = f"projects/{name}/_harness/"
+            wanted = {key: text for key, text in raw[place].items() if key.startswith(folder)}
+        else:
+            wanted = raw[f"{device}:{checkout}"]
+        said = self.world.agentm(device, checkout, "state", "list")
+        files = [] if said.code else said.out.split()
+        found = {file: self.world.agentm(device, checkout, "state", "read", file).out for file in files}
+        self._compare(
+            f"{device} in {checkout} reads as state",
+            {token for key, text in wanted.items() if ".sync-conflict-" not in key for token in tokens(text)},
+            {token for text in found.values() for token in tokens(text)},
+        )
+
+    def look_back(self) -> None:
+        """What was replaced is in the history of its note, on the device that replaced it."""
+        versions: dict[Spot, set[str]] = {}
+        raw = self.world.raw()
+        for (device, place, token), key in self.past.items():
+            if token in all_tokens(raw, place):
+                continue
+            if (device, f"{place}/{key}") not in versions:
+                versions[device, f"{place}/{key}"] = self._versions(device, place, key)
+            if token not in versions[device, f"{place}/{key}"]:
+                self.problem("not in the history", f"{token} of {key} in {place}, on {device}")
+
+    def _versions(self, device: str, place: str, key: str) -> set[str]:
+        """The tokens in all earlier versions of a note."""
+        store = "default" if place == self.world.default[device] else "team"
+        history = self.world.agentm(device, "plain", "--store", store, "notes", "history", key, "--json")
+        if history.code:
+            return set()
+        found: set[str] = set()
+        for change in json.loads(history.out)["changes"]:
+            if change["version"]:
+                words = ("--store", store, "notes", "history", key, "--show", change["version"])
+                found |= tokens(self.world.agentm(device, "plain", *words).out)
+        return found
+
+    def remember(self, checkpoint: str, place: str, raw: Raw) -> None:
+        self.taken[checkpoint] = dict(raw[place]), copy.deepcopy(self.names[place])
+
+
+def _name(key: str) -> str:
+    """The name of the project that a key lies in."""
+    found = re.match(r"projects/([^/]+)/", key)
+    return found.group(1) if found else ""
+
+
+__all__ = ["DEVICES", "REMOTES", "Ledger", "Names", "Spot"]

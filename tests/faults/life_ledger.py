@@ -31,7 +31,7 @@ class Ledger:
     known: dict[tuple[str, str, str], str] = field(default_factory=dict)
     """By device, checkout and place: the circle that the checkout is of, settled by its first write there."""
     bound: dict[tuple[str, str], str] = field(default_factory=dict)
-    """By device and circle: the place of the further store that the project is bound to."""
+    """By device and remote, or checkout where there is none: the place of the further store that it is bound to."""
     left: set[tuple[str, str]] = field(default_factory=set)
     """Places and circles that have moved on: devices that were not told are refused there."""
     author: dict[str, str] = field(default_factory=dict)
@@ -55,21 +55,25 @@ class Ledger:
     # -- whose ----------------------------------------------------------------------------------------------------
 
     def circle(self, device: str, checkout: str, place: str) -> str:
-        remote = self.world.checkouts[device, checkout].remote
-        return self.known.get((device, checkout, place)) or remote or f"{device}:{checkout}"
+        return self.known.get((device, checkout, place)) or self.key(device, checkout)
 
     def place_of(self, device: str, checkout: str) -> str:
         """The place of the store that a session in the checkout works with."""
         default = self.world.default[device]
-        return self.bound.get((device, self.circle(device, checkout, default)), default)
+        return self.bound.get((device, self.key(device, checkout)), default)
+
+    def key(self, device: str, checkout: str) -> str:
+        """What a checkout is bound to a store by, whichever project it goes on being."""
+        return self.world.checkouts[device, checkout].remote or f"{device}:{checkout}"
 
     def owners(self, spot: Spot, token: str) -> set[str]:
         """The circles of the project that a token lies in; of one without a project, whoever wrote it."""
         place, key = spot
         return self.names.get(place, {}).get(_name(key)) or {self.author.get(token, "")}
 
-    def project_of(self, place: str, circle: str) -> str | None:
-        return next((name for name, circles in self.names[place].items() if circle in circles), None)
+    def projects_of(self, place: str, circle: str) -> list[str]:
+        """One, but for clones that claimed names before they met: then each goes on with its own."""
+        return [name for name, circles in self.names[place].items() if circle in circles]
 
     # -- settling what a command did ----------------------------------------------------------------------------------
 
@@ -96,12 +100,20 @@ class Ledger:
         """A write in the checkout went to the project of this name: was that right?"""
         circle = self.circle(device, checkout, place)
         there = self.names[place].get(name)
-        own = self.project_of(place, circle)
-        if there is None and own is None:
+        own = self.projects_of(place, circle)
+        if there is None and not own:
             self.names[place][name] = {circle}
         elif there is None or circle not in there:
             self.problem("misplaced", f"{device} in {checkout} wrote to {name} of {there} in {place}; its own is {own}")
         self.known.setdefault((device, checkout, place), circle)
+
+    def claim_if_claimed(self, device: str, checkout: str) -> None:
+        """A refused write may have claimed the name that the project here goes by."""
+        place = self.place_of(device, checkout)
+        shown = self.world.agentm(device, checkout, "project", "show", "--json")
+        facts = json.loads(shown.out or "{}")
+        if facts.get("claimed"):
+            self.claim(device, checkout, place, facts["slug"])
 
     def rename_past(self, place: str, before: str, after: str) -> None:
         """Keys that begin with `before` begin with `after` from now on, in the histories too."""
@@ -136,9 +148,10 @@ class Ledger:
         keys = {note["key"] for note in found["notes"]}
         stood = {(where, key): text for where, key, text in self.readable(device, checkout, raw)}
         seen = {token for (_, key), text in stood.items() if key in keys for token in tokens(text)}
-        self._compare(f"{who} lists", {token for token, _ in wanted}, seen & self._unlike(stood, keys))
+        is_torn = len(self.projects_of(place, self.circle(device, checkout, place))) > 1
+        self._compare(f"{who} lists", {token for token, _ in wanted}, seen, is_torn=is_torn)
         said = self.world.agentm(device, checkout, "recall-here", "--limit", "1000000")
-        self._compare(f"{who} recalls", {token for token, current in wanted if current}, tokens(said.out))
+        self._compare(f"{who} recalls", {token for token, current in wanted if current}, tokens(said.out), is_torn=is_torn)
 
     def readable(self, device: str, checkout: str, raw: Raw) -> list[tuple[str, str, str]]:
         """The notes that a session might be shown: the operator's own, and every project's of its store."""
@@ -149,13 +162,8 @@ class Ledger:
             *((place, key, text) for key, text in raw[place].items() if key.startswith("projects/") and is_note(key)),
         ]
 
-    @staticmethod
-    def _unlike(stood: dict[Spot, str], keys: set[str]) -> set[str]:
-        """Tokens of the notes that were listed."""
-        return {token for (_, key), text in stood.items() if key in keys for token in tokens(text)}
-
-    def _compare(self, who: str, wanted: set[str], found: set[str]) -> None:
-        if wanted - found:
+    def _compare(self, who: str, wanted: set[str], found: set[str], *, is_torn: bool) -> None:
+        if wanted - found and not is_torn:
             self.problem("not shown", f"{who} all but {sorted(wanted - found)[:5]}")
         if found - wanted:
             self.problem("shown to another", f"{who} {sorted(found - wanted)[:5]} too")
@@ -165,10 +173,10 @@ class Ledger:
         circle = self.circle(device, checkout, place)
         if (place, circle) in self.left:
             return
-        name = self.project_of(place, circle)
+        names = self.projects_of(place, circle)
         if self.world.keeps_state(place):
-            folder = f"projects/{name}/_harness/"
-            wanted = {key: text for key, text in raw[place].items() if key.startswith(folder)}
+            folders = tuple(f"projects/{name}/_harness/" for name in names)
+            wanted = {key: text for key, text in raw[place].items() if key.startswith(folders)}
         else:
             wanted = raw[f"{device}:{checkout}"]
         said = self.world.agentm(device, checkout, "state", "list")
@@ -178,6 +186,7 @@ class Ledger:
             f"{device} in {checkout} reads as state",
             {token for key, text in wanted.items() if ".sync-conflict-" not in key for token in tokens(text)},
             {token for text in found.values() for token in tokens(text)},
+            is_torn=len(names) > 1,
         )
 
     def look_back(self) -> None:
@@ -195,14 +204,14 @@ class Ledger:
     def _versions(self, device: str, place: str, key: str) -> set[str]:
         """The tokens in all earlier versions of a note."""
         store = "default" if place == self.world.default[device] else "team"
-        history = self.world.agentm(device, "plain", "--store", store, "notes", "history", key, "--json")
+        words = ("--store", store, "checkpoint", "history", key)  # `notes history` of a note that is gone names this
+        history = self.world.agentm(device, "plain", *words, "--json")
         if history.code:
             return set()
         found: set[str] = set()
         for change in json.loads(history.out)["changes"]:
             if change["version"]:
-                words = ("--store", store, "notes", "history", key, "--show", change["version"])
-                found |= tokens(self.world.agentm(device, "plain", *words).out)
+                found |= tokens(self.world.agentm(device, "plain", *words, "--show", change["version"]).out)
         return found
 
     def remember(self, checkpoint: str, place: str, raw: Raw) -> None:

@@ -171,7 +171,10 @@ class World:
             around.enter_context(mock.patch.object(sys, "stdin", given))
             around.enter_context(contextlib.redirect_stdout(out))
             around.enter_context(contextlib.redirect_stderr(err))
-            code = exit_code_of(lambda: run(Device.now(), list(words)))
+            try:
+                code = exit_code_of(lambda: run(Device.now(), list(words)))
+            except SystemExit as ended:
+                code = int(ended.code or 0)
         return Answer(code, _written(out), _written(err), before, self.raw())
 
     # -- what happens to checkouts ----------------------------------------------------------------------------------

@@ -52,7 +52,7 @@ class Ledger:
     def problem(self, kind: str, text: str) -> None:
         self.problems.append(f"{kind}: {text}")
 
-    # -- whose ----------------------------------------------------------------------------------------------------
+    # -- whose -----------------------------------------------------------------------------------------------
 
     def circle(self, device: str, checkout: str, place: str) -> str:
         return self.known.get((device, checkout, place)) or self.key(device, checkout)
@@ -75,7 +75,7 @@ class Ledger:
         """One, but for clones that claimed names before they met: then each goes on with its own."""
         return [name for name, circles in self.names[place].items() if circle in circles]
 
-    # -- settling what a command did ----------------------------------------------------------------------------------
+    # -- settling what a command did -------------------------------------------------------------------------
 
     def settle(self, device: str, answer: Answer, allowed: set[Spot], *, said: str = "") -> bool:
         """Whether the command was done. An error changed nothing, a success only what it named, and lost nothing."""
@@ -104,7 +104,9 @@ class Ledger:
         if there is None and not own:
             self.names[place][name] = {circle}
         elif there is None or circle not in there:
-            self.problem("misplaced", f"{device} in {checkout} wrote to {name} of {there} in {place}; its own is {own}")
+            self.problem(
+                "misplaced", f"{device} in {checkout} wrote to {name} in {place}, of {there}; its own is {own}"
+            )
         self.known.setdefault((device, checkout, place), circle)
 
     def claim_if_claimed(self, device: str, checkout: str) -> None:
@@ -121,7 +123,7 @@ class Ledger:
             if entry[1] == place and key.startswith(before):
                 self.past[entry] = after + key[len(before) :]
 
-    # -- looking ------------------------------------------------------------------------------------------------------
+    # -- looking ---------------------------------------------------------------------------------------------
 
     def look(self) -> None:
         """Each session sees what is its own and the operator's, all of it, and nothing else."""
@@ -151,7 +153,9 @@ class Ledger:
         is_torn = len(self.projects_of(place, self.circle(device, checkout, place))) > 1
         self._compare(f"{who} lists", {token for token, _ in wanted}, seen, is_torn=is_torn)
         said = self.world.agentm(device, checkout, "recall-here", "--limit", "1000000")
-        self._compare(f"{who} recalls", {token for token, current in wanted if current}, tokens(said.out), is_torn=is_torn)
+        self._compare(
+            f"{who} recalls", {token for token, current in wanted if current}, tokens(said.out), is_torn=is_torn
+        )
 
     def readable(self, device: str, checkout: str, raw: Raw) -> list[tuple[str, str, str]]:
         """The notes that a session might be shown: the operator's own, and every project's of its store."""

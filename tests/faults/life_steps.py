@@ -27,7 +27,9 @@ KINDS = ("fact", "decision", "known-issue", "open-question", "convention", "refe
 SLUGS = ("alpha", "bravo", "charlie", "delta")
 NAMES = ("widgets", "ben-widgets", "plain", "gadgets", "tools")
 STATE = ("PLAN.md", "progress.md", "PLAN-next.md")
-_SAID = re.compile(r"^(?:brought back|\w+) (?P<key>p\w+/\S+\.md)(?: to (?P<new>p\w+/\S+\.md))?(?P<rest>.*)$", re.MULTILINE)
+_SAID = re.compile(
+    r"^(?:brought back|\w+) (?P<key>p\w+/\S+\.md)(?: to (?P<new>p\w+/\S+\.md))?(?P<rest>.*)$", re.MULTILINE
+)
 
 
 @dataclass(frozen=True)
@@ -93,7 +95,6 @@ def _change(ledger: Ledger, step: Step) -> None:
     more = {"EDITOR": step.words[-1].format(step.number)} if step.what == "notes edit" else {}
     words = step.words[:1] if more else step.words
     command = (*step.what.split(), *words)
-    place = ledger.place_of(step.device, step.checkout)
     answer = _run(ledger, step, *command, more=more)
     spots = _notes_said(ledger, step, answer)
     allowed = {spot for pair in spots for spot in pair}
@@ -109,9 +110,8 @@ def _change(ledger: Ledger, step: Step) -> None:
             ledger.rename_past(spot[0], spot[1], new[1])
             if spot[1] in answer.after[spot[0]]:
                 ledger.problem("left behind", f"{step}: {spot}")
-    if step.what == "notes edit" and spots and step.token not in tokens(answer.after[place].get(spots[0][0][1], "")):
-        if step.token not in all_tokens(answer.after):
-            ledger.problem("lost", f"{step}: {step.token} was saved nowhere")
+    if step.what == "notes edit" and spots and step.token not in all_tokens(answer.after):
+        ledger.problem("lost", f"{step}: {step.token} was saved nowhere")
 
 
 def _check_reach(ledger: Ledger, step: Step, spot: Spot, token: str) -> None:

@@ -1,4 +1,4 @@
-"""The world of a life: two devices with checkouts, the stores that they use, and what stands in every file of them."""
+"""The world of a life: two devices with checkouts, the stores that they use, and what stands in every file."""
 
 from __future__ import annotations
 
@@ -86,7 +86,9 @@ class World:
                 self.set_remote(device, name, remote)
             self.default[device] = device
         if self.set_up.endswith("git"):
-            subprocess.run(["git", "init", "-q", "--bare", self._path("team.git")], check=True, env=self.environ("ana"))
+            subprocess.run(
+                ["git", "init", "-q", "--bare", self._path("team.git")], check=True, env=self.environ("ana")
+            )
         for device in DEVICES:
             self._set_up(device)
 

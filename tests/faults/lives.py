@@ -8,37 +8,50 @@ repeated with fewer and fewer steps, until every step that is left is needed.
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
+from unittest import mock
 
+from agentm_checkpoint.history import History
+from agentm_import.moving import command_project
+from agentm_kernel.plugin import Locator
+from agentm_kernel.projects import lookup
 from tests.faults.harness import Outcome, scratch
 from tests.faults.life_ledger import Ledger
-from tests.faults.life_steps import draw, live
+from tests.faults.life_steps import Step, draw, live
 from tests.faults.life_world import SET_UPS, World
 
 if TYPE_CHECKING:
-    from tests.faults.harness import Intensity
-    from tests.faults.life_steps import Step
+    from collections.abc import Callable, Sequence
 
-_LENGTH = 24
+    from agentm_kernel.plugin import StorageBackend
+    from tests.faults.harness import Intensity
+
 _BETWEEN_LOOKS = 6
 
 
 def campaign(intensity: Intensity) -> Outcome:
     outcome = Outcome("commands in whole lives of two devices")
-    for number in range(intensity.pick(short=len(SET_UPS), full=40 * len(SET_UPS))):
+    done = lives = 0
+    for number in range(intensity.pick(short=len(SET_UPS), full=20 * len(SET_UPS))):
         set_up = SET_UPS[number % len(SET_UPS)]
         rng = intensity.random(f"lives {number}")
-        steps = [draw(rng, each, set_up) for each in range(intensity.pick(short=_LENGTH, full=2 * _LENGTH))]
+        steps = [draw(rng, each, set_up) for each in range(intensity.pick(short=18, full=48))]
         ledger = lived(set_up, steps)
         outcome.count += ledger.done + ledger.refused
-        outcome.measured["done"] = outcome.measured.get("done", 0) + ledger.done
+        lives, done = lives + 1, done + ledger.done
         if ledger.problems:
             kind, _, what = ledger.problems[0].partition(": ")
-            needed = shrunk(set_up, steps, kind)
-            outcome.violation(kind, f"{what}\n      life {number}, {set_up}:\n" + _told(needed))
+            outcome.violation(kind, f"{what}; life {number}, {set_up}:\n{told(shrunk(set_up, steps, kind))}")
+    outcome.measured |= {"lives": lives, "commands that were done": done}
+    for name, (steps, patched) in _CONTROLS.items():
+        broken = Outcome(name)
+        with mock.patch.object(*patched):
+            for problem in lived("local", steps).problems:
+                broken.violation(*problem.split(": ", 1))
+        outcome.control(name, broken)
     return outcome
 
 
-def lived(set_up: str, steps: list[Step]) -> Ledger:
+def lived(set_up: str, steps: Sequence[Step]) -> Ledger:
     """What the ledger says after these steps, or at the first look that found something wrong."""
     with scratch(in_memory=True) as folder:
         ledger = Ledger(World(folder, set_up))
@@ -67,5 +80,33 @@ def shrunk(set_up: str, steps: list[Step], kind: str) -> list[Step]:
     return steps
 
 
-def _told(steps: list[Step]) -> str:
+def told(steps: Sequence[Step]) -> str:
     return "\n".join(f"        {step}" for step in steps)
+
+
+# ------------------------------------------------------------------------------------------------ controls
+
+
+_FACT = ("--kind", "fact", "--slug")
+_TWO_NOTES = [
+    Step(number, "save", "ana", "widgets", (*_FACT, slug)) for number, slug in enumerate(("alpha", "bravo"))
+]
+_RENAMED = Step(2, "rename", "ana", "widgets", ("widgets", "gadgets"))
+_REPLACED = Step(2, "save", "ana", "widgets", (*_FACT, "alpha", "--update"))
+
+
+def _forgetful(store: StorageBackend, old: str, new: str) -> int:
+    moved: int = _rename_project(store, old, new)
+    store.delete(Locator(f"projects/{new}/facts/alpha.md"))
+    return moved
+
+
+_rename_project: Callable[..., int] = command_project.rename_project
+_CONTROLS: dict[str, tuple[list[Step], tuple[object, str, object]]] = {
+    "a rename that forgets a note": ([*_TWO_NOTES, _RENAMED], (command_project, "rename_project", _forgetful)),
+    "a reader that ignores whose a record is": (
+        _TWO_NOTES,
+        (lookup, "if_owned", lambda store, record, remote: record),
+    ),
+    "a history that keeps nothing": ([*_TWO_NOTES, _REPLACED], (History, "record", lambda *_: None)),
+}

@@ -40,6 +40,8 @@ class Ledger:
     """By device, place and token: the key of the note whose history has to have it."""
     taken: dict[str, tuple[dict[str, str], Names]] = field(default_factory=dict)
     """By id of a checkpoint: what the store said then, and whose projects it had."""
+    doubtful: set[str] = field(default_factory=set)
+    """Tokens of notes that another note says it replaced: whatever became of them since, recall may leave them out."""
     problems: list[str] = field(default_factory=list)
     tokens: dict[str, set[str]] = field(default_factory=dict)
     """What the origin has, and what each clone had when it last met it."""
@@ -59,8 +61,8 @@ class Ledger:
 
     def place_of(self, device: str, checkout: str) -> str:
         """The place of the store that a session in the checkout works with."""
-        default = self.world.default[device]
-        return self.bound.get((device, self.key(device, checkout)), default)
+        keys = (device, self.key(device, checkout)), (device, f"{device}:{checkout}")
+        return next((self.bound[key] for key in keys if key in self.bound), self.world.default[device])
 
     def key(self, device: str, checkout: str) -> str:
         """What a checkout is bound to a store by, whichever project it goes on being."""

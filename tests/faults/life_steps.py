@@ -76,6 +76,8 @@ def _save(ledger: Ledger, step: Step) -> None:
     if not ledger.settle(step.device, answer, {spot for spot, _ in spots}):
         return
     (place, key), _ = spots[0]
+    for (where, replaced), _ in spots[1:]:
+        ledger.doubtful |= tokens(answer.before[where].get(replaced, ""))
     is_personal = "--personal" in step.words or "always-load" in step.words
     wanted = ledger.world.default[step.device] if is_personal else ledger.place_of(step.device, step.checkout)
     if "--project" in step.words and not is_personal:
@@ -170,7 +172,8 @@ def _rename(ledger: Ledger, step: Step) -> None:
             moved = answer.after[place].get(f"projects/{new}/{key.split('/', 2)[2]}", "")
             if tokens(moved) != tokens(text):
                 ledger.problem("lost", f"{step}: {key}")
-    ledger.names[place][new] = ledger.names[place].pop(old, set())
+    if old in ledger.names[place]:  # else it is called so already
+        ledger.names[place][new] = ledger.names[place].pop(old)
     ledger.rename_past(place, f"projects/{old}/", f"projects/{new}/")
 
 
@@ -245,7 +248,9 @@ def _restore(ledger: Ledger, step: Step) -> None:
     if not ledger.settle(step.device, answer, everything) or not mine:
         return
     stood, names = ledger.taken[f"{step.device} {chosen}"]
-    if "--path" not in step.words:
+    if "--keep-extra" in step.words:
+        ledger.names[place].update(copy.deepcopy(names))
+    elif "--path" not in step.words:
         ledger.names[place] = copy.deepcopy(names)
     if not step.words:
         now, then = (
@@ -402,7 +407,7 @@ def _checkout(ledger: Ledger, step: Step) -> None:
     if what == "cp" and not has_copy:
         world.copy(*original, "copy")
         for (device, checkout, place), circle in list(ledger.known.items()):
-            if (device, checkout) == original and world.checkouts[original].remote:
+            if (device, checkout) == original and world.checkouts[original].remote == circle:
                 ledger.known[device, "copy", place] = circle
     elif what == "mv" and not has_copy:
         world.move(*original, f"moved-{step.number}")

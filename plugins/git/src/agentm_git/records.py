@@ -2,7 +2,8 @@
 
 Two clones that claim one name before they have met both make a record. If one of the two lost, its project would not
 find its own notes any more. So both are written as one, whatever the policy for notes is: the record then has the
-ids and repositories of both, a pointer or a list the entries of both.
+ids and repositories of both, a pointer or a list the entries of both. Where one of the two projects was given another
+name before they met, the record is that of the one that stayed: each keeps its own notes.
 """
 
 from __future__ import annotations
@@ -23,11 +24,18 @@ def united(path: str, origin: bytes, here: bytes) -> bytes | None:
         return None
     if not all(isinstance(side, dict) for side in sides) or sides[0].get("version") != sides[1].get("version"):
         return None
-    whole = _union(*sides)
-    ids = sorted({each for side in sides for each in (side.get("id"), *side.get("ids", ())) if isinstance(each, str)})
-    if _is_record(path) and ids:
-        whole |= {"id": ids[0], "ids": ids}
+    if _is_record(path) and not _ids(sides[0]) & _ids(sides[1]) and any(side.get("moved_to") for side in sides):
+        whole = min(sides, key=lambda side: (bool(side.get("moved_to")), str(side.get("id"))))
+    else:
+        whole = _union(*sides)
+        ids = sorted(_ids(sides[0]) | _ids(sides[1]))
+        if _is_record(path) and ids:
+            whole |= {"id": ids[0], "ids": ids}
     return (json.dumps(whole, indent=2, ensure_ascii=False) + "\n").encode()
+
+
+def _ids(side: dict[str, Any]) -> set[str]:
+    return {each for each in (side.get("id"), *side.get("ids", ())) if isinstance(each, str)}
 
 
 def _is_record(path: str) -> bool:

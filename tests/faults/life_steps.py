@@ -304,6 +304,12 @@ def _migrate(ledger: Ledger, step: Step) -> None:
     if not all_tokens(answer.before, target) <= all_tokens(answer.after, target):
         ledger.problem("lost", f"{step}: something that was there")
     world.default[device] = target
+    apart = dict(re.findall(r"^kept apart: (\S+) as (\S+)$", answer.out, re.MULTILINE))
+    for entry, key in list(ledger.past.items()):
+        if entry[:2] == (device, source):  # the history goes along
+            moved = f"{key.rpartition('/')[0]}/{apart[key]}" if key in apart else key
+            ledger.past[device, target, entry[2]] = moved
+            del ledger.past[entry]
     for name, circles in ledger.names[source].items():
         ledger.names[target].setdefault(name, set()).update(circles)
     for (who, checkout, place), circle in list(ledger.known.items()):

@@ -25,10 +25,11 @@ def test_a_record_has_the_ids_of_both_and_the_smallest_is_its_own() -> None:
     assert both(RECORD, {"id": 7}, {"id": 7, "name": "w"}) == {"id": 7, "name": "w"}
 
 
-def test_of_two_projects_the_one_that_has_left_the_name_takes_nothing_of_the_other_along() -> None:
-    left, stayed = {"id": "a", "remotes": [], "moved_to": "gadgets"}, {"id": "b", "remotes": ["example.com/ben/w"]}
+@pytest.mark.parametrize("where_to", ["moved_to", "moved_to_store"])
+def test_of_two_projects_the_one_that_has_left_the_name_takes_nothing_of_the_other_along(where_to: str) -> None:
+    left, stayed = {"id": "a", "remotes": [], where_to: "gadgets"}, {"id": "b", "remotes": ["example.com/ben/w"]}
     assert both(RECORD, left, stayed) == both(RECORD, stayed, left) == stayed
-    both_left = {**stayed, "moved_to": "tools"}
+    both_left = {**stayed, where_to: "tools"}
     assert both(RECORD, left, both_left) == both(RECORD, both_left, left) == left
 
 

@@ -3,7 +3,7 @@
 Two clones that claim one name before they have met both make a record. If one of the two lost, its project would not
 find its own notes any more. So both are written as one, whatever the policy for notes is: the record then has the
 ids and repositories of both, a pointer or a list the entries of both. Where one of the two projects was given another
-name before they met, the record is that of the one that stayed: each keeps its own notes.
+name, or taken to another store, before they met, the record is that of the one that stayed: each keeps its own notes.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from agentm_kernel.plugin import layout
+from agentm_kernel.plugin import MOVED_TO_STORE, layout
 
 
 def united(path: str, origin: bytes, here: bytes) -> bytes | None:
@@ -24,8 +24,8 @@ def united(path: str, origin: bytes, here: bytes) -> bytes | None:
         return None
     if not all(isinstance(side, dict) for side in sides) or sides[0].get("version") != sides[1].get("version"):
         return None
-    if _is_record(path) and not _ids(sides[0]) & _ids(sides[1]) and any(side.get("moved_to") for side in sides):
-        whole = min(sides, key=lambda side: (bool(side.get("moved_to")), str(side.get("id"))))
+    if _is_record(path) and not _ids(sides[0]) & _ids(sides[1]) and any(map(_has_left, sides)):
+        whole = min(sides, key=lambda side: (_has_left(side), str(side.get("id"))))
     else:
         whole = _union(*sides)
         ids = sorted(_ids(sides[0]) | _ids(sides[1]))
@@ -36,6 +36,11 @@ def united(path: str, origin: bytes, here: bytes) -> bytes | None:
 
 def _ids(side: dict[str, Any]) -> set[str]:
     return {each for each in (side.get("id"), *side.get("ids", ())) if isinstance(each, str)}
+
+
+def _has_left(side: dict[str, Any]) -> bool:
+    """Whether the record only says where its project is now: under another name, or in another store."""
+    return bool(side.get("moved_to") or side.get(MOVED_TO_STORE))
 
 
 def _is_record(path: str) -> bool:

@@ -12,7 +12,7 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from tests.faults.life_world import DEVICES, REMOTES, all_tokens, is_current, is_note, tokens
+from tests.faults.life_world import all_tokens, is_current, is_note, tokens
 
 if TYPE_CHECKING:
     from tests.faults.life_world import Answer, Raw, World
@@ -31,9 +31,11 @@ class Ledger:
     known: dict[tuple[str, str, str], str] = field(default_factory=dict)
     """By device, checkout and place: the circle that the checkout is of, settled by its first write there."""
     bound: dict[tuple[str, str], str] = field(default_factory=dict)
-    """By device and remote, or checkout where there is none: the place of the further store that it is bound to."""
+    """By device and remote, or checkout where there is none: the place of the store that it is bound to."""
     left: set[tuple[str, str]] = field(default_factory=set)
     """Places and circles that have moved on: devices that were not told are refused there."""
+    adopted: list[tuple[str, set[str], str]] = field(default_factory=list)
+    """Places, circles of a project, and the circle that is one of them since: the device remembers that."""
     author: dict[str, str] = field(default_factory=dict)
     """By token: the circle that wrote it."""
     past: dict[tuple[str, str, str], str] = field(default_factory=dict)
@@ -41,7 +43,7 @@ class Ledger:
     taken: dict[str, tuple[dict[str, str], Names]] = field(default_factory=dict)
     """By id of a checkpoint: what the store said then, and whose projects it had."""
     doubtful: set[str] = field(default_factory=set)
-    """Tokens of notes that another note says it replaced: whatever became of them since, recall may leave them out."""
+    """Tokens of notes that another one says it replaced: recall may leave them out whatever became of them since."""
     problems: list[str] = field(default_factory=list)
     tokens: dict[str, set[str]] = field(default_factory=dict)
     """What the origin has, and what each clone had when it last met it."""
@@ -228,6 +230,3 @@ def _name(key: str) -> str:
     """The name of the project that a key lies in."""
     found = re.match(r"projects/([^/]+)/", key)
     return found.group(1) if found else ""
-
-
-__all__ = ["DEVICES", "REMOTES", "Ledger", "Names", "Spot"]

@@ -47,12 +47,13 @@ class Answer:
 
     @property
     def changed(self) -> set[tuple[str, str]]:
-        """Which files are new, gone, or say something else."""
+        """Which files are new, gone, or say something else. One more kept version may be anywhere."""
         return {
             (place, key)
             for place in self.before.keys() | self.after.keys()
             for key in self.before.get(place, {}).keys() | self.after.get(place, {}).keys()
             if self.before.get(place, {}).get(key) != self.after.get(place, {}).get(key)
+            and (not key.startswith("_meta/conflicts/") or key in self.before[place])
         }
 
 

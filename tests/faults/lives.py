@@ -16,7 +16,8 @@ from agentm_kernel.plugin import Locator
 from agentm_kernel.projects import lookup
 from tests.faults.harness import Outcome, scratch
 from tests.faults.life_ledger import Ledger
-from tests.faults.life_steps import Step, draw, live
+from tests.faults.life_step import Step
+from tests.faults.life_steps import draw, live
 from tests.faults.life_world import SET_UPS, World
 
 if TYPE_CHECKING:

@@ -82,6 +82,8 @@ def merge_projects(store: StorageBackend, source: str, into: str, notes: NoteFor
         )
     if target.folder == record.folder:  # the name that it had before leads back to it
         raise ConfigError(f"'{into}' is called '{target.slug}' now", hint="there is nothing to merge: both are one")
+    if target.slug != plain_slug(into):  # perhaps of somebody else, who would get all of it for good
+        raise ConfigError(f"'{into}' is called '{target.slug}' now", hint="use that name")
     _refuse_elsewhere(target)
     if not _is_begun(store, record, target):
         _refuse_hidden(store, record.folder, target.folder, notes)

@@ -202,7 +202,7 @@ class Ledger:
         versions: dict[Spot, set[str]] = {}
         raw = self.world.raw()
         for (device, place, token), key in self.past.items():
-            if token in all_tokens(raw, place):
+            if token in all_tokens(raw):
                 continue
             if (device, f"{place}/{key}") not in versions:
                 versions[device, f"{place}/{key}"] = self._versions(device, place, key)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -12,10 +13,14 @@ from tests.faults.life_world import all_tokens, tokens
 
 if TYPE_CHECKING:
     from tests.faults.life_ledger import Ledger, Spot
+    from tests.faults.life_world import Answer
 
 
 def save(ledger: Ledger, step: Step) -> None:
     answer = run(ledger, step, "save", *step.words, text=f"What {step.token} says.\n")
+    if answer.out.startswith("proposed "):
+        _waits(ledger, step, answer)
+        return
     spots = notes_said(ledger, step, answer)
     if not ledger.settle(step.device, answer, {spot for spot, _ in spots}):
         return
@@ -58,6 +63,50 @@ def change(ledger: Ledger, step: Step) -> None:
                 ledger.problem("left behind", f"{step}: {spot}")
     if step.what == "notes edit" and spots and step.token not in all_tokens(answer.after):
         ledger.problem("lost", f"{step}: {step.token} was saved nowhere")
+
+
+def propose(ledger: Ledger, step: Step) -> None:
+    _waits(
+        ledger, step, ledger.world.propose(step.device, step.checkout, step.words[0], f"What {step.token} says.\n")
+    )
+
+
+def _waits(ledger: Ledger, step: Step, answer: Answer) -> None:
+    """What an agent proposed is in the inbox, and nothing else is changed."""
+    waiting = {
+        (place, key) for place in ledger.world.stores for key in answer.after[place] if key.startswith("_inbox/")
+    }
+    if not ledger.settle(step.device, answer, waiting):
+        return
+    if step.token not in all_tokens(answer.after):
+        ledger.problem("lost", f"{step}: it does not wait anywhere")
+    if "--personal" not in step.words and "--project" not in step.words:
+        place = ledger.place_of(step.device, step.checkout)
+        ledger.author[step.token] = ledger.circle(step.device, step.checkout, place)
+        ledger.claim_if_claimed(step.device, step.checkout)
+
+
+def decide(ledger: Ledger, step: Step) -> None:
+    """The operator takes the oldest proposal, or turns it down."""
+    listed = json.loads(run(ledger, step, "inbox", "list", "--json").out or "{}").get("proposals")
+    if not listed:
+        return
+    name = listed[0]["name"]
+    answer = run(ledger, step, *step.what.split(), name)
+    said = re.search(r"^accepted (\S+)$", answer.out, re.MULTILINE)
+    allowed = {spot for spot in answer.changed if spot[1] in (f"_inbox/{name}.md", said and said.group(1))}
+    waited = {token for place, key in allowed for token in tokens(answer.before[place].get(key, ""))}
+    if not ledger.settle(step.device, answer, allowed):
+        return
+    for token in waited - all_tokens(answer.after):
+        if said:
+            ledger.problem("lost", f"{step}: {token}")
+    for place, key in allowed:
+        for token in tokens(answer.after[place].get(key, "")) & waited:
+            if token in ledger.author and ledger.author[token] not in ledger.owners((place, key), token):
+                ledger.problem("misplaced", f"{step}: {token} of {ledger.author[token]} in {key} of {place}")
+    for entry in [entry for entry, key in ledger.past.items() if key.startswith("_inbox/")]:
+        del ledger.past[entry]  # what was turned down is in no history
 
 
 def _check_reach(ledger: Ledger, step: Step, spot: Spot, token: str) -> None:

@@ -39,21 +39,17 @@ def run(ledger: Ledger, step: Step, *words: str, text: str = "", more: dict[str,
 
 def notes_said(ledger: Ledger, step: Step, answer: Answer) -> list[tuple[Spot, Spot]]:
     """The notes that a command says it changed: where each was, and where it is."""
+    default, place = ledger.world.default[step.device], ledger.place_of(step.device, step.checkout)
     said = []
     for line in _SAID.finditer(answer.out):
-        key, new, rest = line["key"], line["new"] or line["key"], line["rest"]
-        is_of = {
-            each: ledger.world.default[step.device]
-            if each.startswith("personal/")
-            else ledger.place_of(step.device, step.checkout)
-            for each in (key, new)
-        }
-        named = re.search(r" in (/.+)$", rest)
+        spots = []
+        for key in (line["key"], line["new"] or line["key"]):
+            is_there = not key.startswith("personal/") and (place, key) in answer.changed
+            spots.append((place if is_there or (default, key) not in answer.changed else default, key))
+        named = re.search(r" in (/.+)$", line["rest"])
         if named:
-            is_of[new] = ledger.world.place_at(named.group(1))
-            if new == key:
-                is_of[key] = is_of[new]
-        said.append(((is_of[key], key), (is_of[new], new)))
+            spots[1] = (ledger.world.place_at(named.group(1)), spots[1][1])
+        said.append((spots[0] if line["new"] else spots[1], spots[1]))
     return said
 
 

@@ -15,10 +15,12 @@ from unittest import mock
 
 from agentm_kernel.cli import exit_code_of
 from agentm_kernel.cli.app import run
-from agentm_kernel.plugin import Device
+from agentm_kernel.plugin import Device, ToolCall
+from agentm_recall import tool_writing
+from agentm_recall.commands import inbox
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
 DEVICES = ("ana", "ben")
 REMOTES = {
@@ -27,6 +29,8 @@ REMOTES = {
     "plain": "",
 }
 """Three repositories; two have one name, and one has no remote, so that it is another project on each device."""
+APPROVED = "open-question"
+"""The kind of notes that wait for the operator when agents save them."""
 SET_UPS = ("local", "vault", "git", "further vault", "further git", "moving")
 TOKEN = re.compile(r"tok\d+x")
 _HARNESS = ".harness"
@@ -117,6 +121,7 @@ class World:
         for command in commands[self.set_up]:
             answer = self.agentm(device, "plain", *command)
             assert answer.code == 0, answer.err
+        self.agentm(device, "plain", "config", "set", "capture.approve", APPROVED)
         self.default[device] = {"vault": "vault", "git": f"{device}/team"}.get(self.set_up, device)
 
     # -- places ---------------------------------------------------------------------------------------------------
@@ -163,19 +168,40 @@ class World:
     def agentm(
         self, device: str, checkout: str, *words: str, text: str = "", more: Mapping[str, str] | None = None
     ) -> Answer:
-        """The command in this process, as a person gives it in the checkout."""
-        given = io.TextIOWrapper(io.BytesIO(text.encode()), encoding="utf-8")
-        out = io.TextIOWrapper(io.BytesIO(), encoding="utf-8")
-        err = io.TextIOWrapper(io.BytesIO(), encoding="utf-8")
+        """The command in this process, as a person gives it in the checkout; a question is answered with yes."""
+        with mock.patch.object(inbox, "ask_operator"):
+            return self._do(device, checkout, lambda: run(Device.now(), list(words)), text, more or {})
+
+    def propose(self, device: str, checkout: str, title: str, body: str) -> Answer:
+        """What an agent there wants to remember, by its tool."""
+
+        def call_tool() -> int:
+            roots = (self.checkouts[device, checkout].path,)
+            tool_writing.save(ToolCall(Device.now(), roots, "codex", lambda *_: None), title, body, APPROVED)
+            return 0
+
+        return self._do(device, checkout, call_tool, "", {})
+
+    def _do(
+        self,
+        device: str,
+        checkout: str,
+        work: Callable[[], int],
+        text: str = "",
+        more: Mapping[str, str] | None = None,
+    ) -> Answer:
+        given, out, err = (
+            io.TextIOWrapper(io.BytesIO(start), encoding="utf-8") for start in (text.encode(), b"", b"")
+        )
         before = self.raw()
         with contextlib.ExitStack() as around:
             around.enter_context(contextlib.chdir(self.checkouts[device, checkout].path))
-            around.enter_context(mock.patch.dict(os.environ, {**self.environ(device), **(more or {})}, clear=True))
+            around.enter_context(mock.patch.dict(os.environ, {**self.environ(device), **more}, clear=True))
             around.enter_context(mock.patch.object(sys, "stdin", given))
             around.enter_context(contextlib.redirect_stdout(out))
             around.enter_context(contextlib.redirect_stderr(err))
             try:
-                code = exit_code_of(lambda: run(Device.now(), list(words)))
+                code = exit_code_of(work)
             except SystemExit as ended:
                 code = int(ended.code or 0)
         return Answer(code, _written(out), _written(err), before, self.raw())
@@ -225,9 +251,11 @@ def _texts(folder: str) -> Iterator[tuple[str, str]]:
     for path, folders, names in os.walk(folder):
         folders[:] = sorted(name for name in folders if name != ".git")
         for name in names:
-            if name.endswith(".md") and not name.startswith("."):
-                with open(os.path.join(path, name), encoding="utf-8") as file:
-                    yield os.path.relpath(os.path.join(path, name), folder), file.read()
+            key = os.path.relpath(os.path.join(path, name), folder)
+            is_log = key.startswith("_meta/") and not key.startswith("_meta/conflicts/")
+            if name.endswith(".md") and not name.startswith(".") and not is_log:
+                with open(os.path.join(folder, key), encoding="utf-8") as file:
+                    yield key, file.read()
 
 
 def _written(stream: io.TextIOWrapper) -> str:

@@ -92,10 +92,11 @@ def decide(ledger: Ledger, step: Step) -> None:
     if not listed:
         return
     name = listed[0]["name"]
+    inbox = f"_inbox/{name}.md"
     answer = run(ledger, step, *step.what.split(), name)
     said = re.search(r"^accepted (\S+)$", answer.out, re.MULTILINE)
-    allowed = {spot for spot in answer.changed if spot[1] in (f"_inbox/{name}.md", said and said.group(1))}
-    waited = {token for place, key in allowed for token in tokens(answer.before[place].get(key, ""))}
+    allowed = {spot for spot in answer.changed if spot[1] in (inbox, said and said.group(1))}
+    waited = {token for place in ledger.world.stores for token in tokens(answer.before[place].get(inbox, ""))}
     if not ledger.settle(step.device, answer, allowed):
         return
     for token in waited - all_tokens(answer.after):

@@ -41,6 +41,9 @@ def restore(ledger: Ledger, step: Step) -> None:
     for where, circles, circle in ledger.adopted:
         for now in ledger.names[place].values() if where == place else ():
             now |= {circle} if now & circles else set()
+    for entry, circle in list(ledger.known.items()):
+        if entry[2] == place and not ledger.projects_of(place, circle):
+            del ledger.known[entry]  # its project was not there yet
     if not step.words:
         now, then = (
             {key: text for key, text in texts.items() if key.startswith("p") and ".sync-conflict-" not in key}

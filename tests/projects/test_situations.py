@@ -454,18 +454,21 @@ def test_a_store_that_cannot_be_reached_is_an_error_and_nothing_is_claimed(desk:
     assert desk.two.notes(other) == []
 
 
+@pytest.mark.parametrize("remote", [ANA, None])
 @pytest.mark.parametrize("desk", ["vault"], indirect=True)
-def test_a_conflict_copy_of_the_record_counts(desk: Desk) -> None:
-    ours, theirs = desk.clone("a/widgets", ANA), desk.clone("b/widgets", BEN)
+def test_a_conflict_copy_of_the_record_counts(desk: Desk, remote: str | None) -> None:
+    ours, theirs = desk.clone("a/widgets", remote), desk.clone("b/widgets", BEN)
     desk.one.save(ours, "first")
     folder = desk.store / "projects" / "widgets"
+    own = json.loads((folder / "_project.json").read_text())["id"]
     record = {"version": 1, "id": "00", "remotes": ["example.com/ben/widgets"]}
     (folder / "_project.sync-conflict-20260101-120000-ABCDEFG.json").write_text(json.dumps(record))
-    for laptop in (desk.one, desk.two):
+    for laptop in (desk.one, desk.two) if remote else (desk.one,):
         assert (laptop.notes(ours), laptop.notes(theirs)) == (["first"], ["first"])
     assert desk.two.save(theirs, "second") == "widgets"
     united = json.loads((folder / "_project.json").read_text())
-    assert united == {"version": 1, "id": "00", "remotes": ["example.com/ana/widgets", "example.com/ben/widgets"]}
+    remotes = ["example.com/ana/widgets"] * bool(remote) + ["example.com/ben/widgets"]
+    assert united == {"version": 1, "id": "00", "ids": ["00", own], "remotes": remotes}
     assert desk.one.notes(ours) == ["first", "second"]
 
 

@@ -97,7 +97,8 @@ class Ledger:
                 key = next(key for key, text in answer.before[place].items() if token in tokens(text))
                 if (place, key) not in allowed:
                     self.problem("lost", f"{token} of {place}/{key}")
-                self.past[device, place, token] = key
+                if not key.startswith("_"):
+                    self.past[device, place, token] = key
         return True
 
     def claim(self, device: str, checkout: str, place: str, name: str) -> None:

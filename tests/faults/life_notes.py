@@ -103,11 +103,13 @@ def decide(ledger: Ledger, step: Step) -> None:
         if said:
             ledger.problem("lost", f"{step}: {token}")
     for place, key in allowed:
-        for token in tokens(answer.after[place].get(key, "")) & waited:
+        text = answer.after[place].get(key, "")
+        for slug in re.findall(r"^supersedes: \[(\S+)\]$", text, re.MULTILINE):
+            same = [other for name, other in answer.after[place].items() if name.endswith(f"/{slug}.md")]
+            ledger.doubtful |= {token for other in same for token in tokens(other)} - waited
+        for token in tokens(text) & waited:
             if token in ledger.author and ledger.author[token] not in ledger.owners((place, key), token):
                 ledger.problem("misplaced", f"{step}: {token} of {ledger.author[token]} in {key} of {place}")
-    for entry in [entry for entry, key in ledger.past.items() if key.startswith("_inbox/")]:
-        del ledger.past[entry]  # what was turned down is in no history
 
 
 def _check_reach(ledger: Ledger, step: Step, spot: Spot, token: str) -> None:

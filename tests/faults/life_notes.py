@@ -52,6 +52,8 @@ def change(ledger: Ledger, step: Step) -> None:
     if not ledger.settle(step.device, answer, allowed):
         return
     for spot, new in spots:
+        if "no session is given it" in answer.err:
+            ledger.doubtful |= tokens(answer.after[new[0]].get(new[1], ""))
         for token in tokens(answer.before[spot[0]].get(spot[1], "")):
             _check_reach(ledger, step, spot, token)
         if new != spot:

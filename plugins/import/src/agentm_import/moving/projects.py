@@ -89,6 +89,7 @@ def merge_projects(store: StorageBackend, source: str, into: str, notes: NoteFor
         _refuse_hidden(store, record.folder, target.folder, notes)
     for remote in record.remotes:
         target = add_remote(store, target, remote)
+    change_record(store, target, {"ids": sorted({*target.ids, *record.ids})})
     return _move_all(store, record, target)
 
 
@@ -130,7 +131,7 @@ def _movable(store: StorageBackend, old: str, new: str) -> ProjectRecord:
     for info in store.walk(folder):
         if not info.is_dir:
             store.read(info.locator)  # a file that is no text cannot be moved, and says so now
-    return ProjectRecord(folder, (record.id,), record.remotes)
+    return ProjectRecord(folder, record.ids, record.remotes)
 
 
 def _refuse_elsewhere(record: ProjectRecord) -> None:

@@ -34,8 +34,6 @@ class Ledger:
     """By device and remote, or checkout where there is none: the place of the store that it is bound to."""
     left: set[tuple[str, str]] = field(default_factory=set)
     """Places and circles that have moved on: devices that were not told are refused there."""
-    adopted: list[tuple[str, set[str], str]] = field(default_factory=list)
-    """Places, circles of a project, and the circle that is one of them since: the device remembers that."""
     author: dict[str, str] = field(default_factory=dict)
     """By token: the circle that wrote it."""
     past: dict[tuple[str, str, str], str] = field(default_factory=dict)
@@ -166,6 +164,12 @@ class Ledger:
             token for token, is_still in wanted if is_still and (token in recalled or token not in self.doubtful)
         }
         self._compare(f"{who} recalls", current, recalled, is_torn=is_torn)
+
+    def _search(self, device: str, checkout: str, token: str) -> None:
+        """What is recalled is found, too."""
+        found = self.world.agentm(device, checkout, "search", token, "--json")
+        if token not in found.out:
+            self.problem("not found", f"{device} in {checkout} searches {token}: {found.out} {found.err}")
 
     def readable(self, device: str, checkout: str, raw: Raw) -> list[tuple[str, str, str]]:
         """The notes that a session might be shown: the operator's own, and every project's of its store."""

@@ -82,9 +82,14 @@ def _waits(ledger: Ledger, step: Step, answer: Answer) -> None:
         return
     if step.token not in all_tokens(answer.after):
         ledger.problem("lost", f"{step}: it does not wait anywhere")
-    if "--personal" not in step.words and "--project" not in step.words:
+    if "--personal" not in step.words:
         place = ledger.place_of(step.device, step.checkout)
-        ledger.author[step.token] = ledger.circle(step.device, step.checkout, place)
+        of_others = (
+            ledger.names[place].get(step.words[step.words.index("--project") + 1], set())
+            if "--project" in step.words
+            else set()
+        )
+        ledger.author[step.token] = min(of_others, default=ledger.circle(step.device, step.checkout, place))
         ledger.claim_if_claimed(step.device, step.checkout)
 
 

@@ -16,11 +16,12 @@ def register(ledger: Ledger, step: Step) -> None:
     answer = run(ledger, step, "project", "register", *step.words)
     if ledger.settle(step.device, answer, set()):
         place, name = ledger.place_of(step.device, step.checkout), answer.out.split()[-1]
-        if "--adopt" in step.words:
-            circle = ledger.circle(step.device, step.checkout, place)
-            ledger.adopted.append((place, set(ledger.names[place].get(name, set())), circle))
-            ledger.names[place].setdefault(name, set()).add(circle)
-            ledger.names[place][name].add(ledger.world.checkouts[step.device, step.checkout].remote or "")
+        circles = ledger.names[place].get(name)
+        if "--adopt" in step.words and circles:
+            # The device remembers what this checkout is; the store, that its remote is one of the project's.
+            if ledger.circle(step.device, step.checkout, place) not in circles:
+                ledger.known[step.device, step.checkout, place] = min(circles)
+            circles |= {remote} if (remote := ledger.world.checkouts[step.device, step.checkout].remote) else set()
         ledger.claim(step.device, step.checkout, place, name)
 
 
@@ -50,6 +51,10 @@ def merge(ledger: Ledger, step: Step) -> None:
     names[new] = names.get(new, set()) | names.pop(old, set())
     for circle in names[new]:
         ledger.left.discard((place, circle))
+    for key in answer.before[place].keys() & {key.replace(f"/{old}/", f"/{new}/", 1) for key in answer.before[place]}:
+        beside = f"{key.removesuffix('.md')}-from-{old}.md"
+        if beside in answer.after[place]:  # both had a note of this name
+            ledger.rename_past(place, key.replace(f"/{new}/", f"/{old}/", 1), beside)
     ledger.rename_past(place, f"projects/{old}/", f"projects/{new}/")
 
 
@@ -94,7 +99,9 @@ def checkout(ledger: Ledger, step: Step) -> None:
     world, what = ledger.world, step.words[0]
     original = (step.device, step.checkout)
     has_copy = (step.device, "copy") in world.checkouts
-    if what == "cp" and not has_copy:
+    # Nobody can tell which of two is the original of one that was moved and has not written since.
+    is_moved = "moved" in world.checkouts[original].path and not world.checkouts[original].remote
+    if what == "cp" and not has_copy and not is_moved:
         world.copy(*original, "copy")
         for (device, checkout, place), circle in list(ledger.known.items()):
             if (device, checkout) == original and world.checkouts[original].remote == circle:

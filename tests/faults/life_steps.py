@@ -68,7 +68,7 @@ _WORDS: dict[str, Callable[[random.Random], tuple[str, ...]]] = {
     "propose": lambda rng: (rng.choice(SLUGS),),
     "state write": lambda rng: (rng.choice(STATE),),
     "state append": lambda rng: (rng.choice(STATE),),
-    "register": lambda rng: rng.choice(((), (), ("--adopt",))),
+    "register": lambda rng: rng.choice(((), ("--adopt",), ("--slug", rng.choice(NAMES)))),
     "rename": lambda rng: (rng.choice(NAMES), rng.choice(NAMES)),
     "merge": lambda rng: (rng.choice(NAMES), rng.choice(NAMES)),
     "use-store": lambda rng: (rng.choice(("team", "team", "default")), *rng.choice(((), ("--move", "--yes")))),
@@ -77,7 +77,9 @@ _WORDS: dict[str, Callable[[random.Random], tuple[str, ...]]] = {
     "export and import": lambda rng: (rng.choice(("okf", "markdown")),),
     "migrate": lambda rng: rng.choice(((), ("--keep-apart",))),
     "conflict": lambda rng: (rng.choice(SLUGS),),
-    "resolve": lambda rng: rng.choice((("--union",), (rng.choice(SLUGS), "--take", rng.choice(("mine", "both"))))),
+    "resolve": lambda rng: rng.choice(
+        (("--union",), (rng.choice(SLUGS), "--take", rng.choice(("mine", "both", "theirs")), "--yes"))
+    ),
     "shell": lambda rng: (rng.choice((">>", ">>", "sed", "rm")), rng.choice(SLUGS)),
     "checkout": lambda rng: (rng.choice(("cp", "mv", "set-url")),),
 }

@@ -38,9 +38,6 @@ def restore(ledger: Ledger, step: Step) -> None:
         ledger.names[place].update(copy.deepcopy(names))
     elif "--path" not in step.words:
         ledger.names[place] = copy.deepcopy(names)
-    for where, circles, circle in ledger.adopted:
-        for now in ledger.names[place].values() if where == place else ():
-            now |= {circle} if now & circles else set()
     for entry, circle in list(ledger.known.items()):
         if entry[2] == place and not ledger.projects_of(place, circle):
             del ledger.known[entry]  # its project was not there yet

@@ -60,9 +60,11 @@ def merge(ledger: Ledger, step: Step) -> None:
 
 def use_store(ledger: Ledger, step: Step) -> None:
     device, world = step.device, ledger.world
-    place, circle = ledger.place_of(device, step.checkout), ""
+    place = ledger.place_of(device, step.checkout)
     circle = ledger.circle(device, step.checkout, place)
     target = world.team(device) if step.words[0] == "team" else world.default[device]
+    if place == target:  # then what a restore brought back in the store before is to come along
+        place = world.default[device]
     checkout = f"{device}:{step.checkout}"
     answer = run(ledger, step, "project", "use-store", *step.words)
     name = next(iter(ledger.projects_of(place, circle)), None)

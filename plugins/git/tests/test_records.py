@@ -33,6 +33,13 @@ def test_of_two_projects_the_one_that_has_left_the_name_takes_nothing_of_the_oth
     assert both(RECORD, left, both_left) == both(RECORD, both_left, left) == left
 
 
+def test_a_project_that_has_left_a_name_leaves_it_to_the_one_that_shares_it_meanwhile() -> None:
+    left = {"id": "a", "remotes": [], "moved_to": "gadgets"}
+    shared = {"id": "a", "ids": ["a", "b"], "remotes": ["example.com/ana/w", "example.com/ben/w"]}
+    stayed = {**shared, "id": "b", "ids": ["b"]}
+    assert both(RECORD, left, shared) == both(RECORD, shared, left) == stayed
+
+
 def test_a_project_that_was_renamed_in_one_clone_is_renamed_in_the_other() -> None:
     renamed, known = {"id": "a", "remotes": [], "moved_to": "gadgets"}, {"id": "a", "remotes": ["example.com/ana/w"]}
     assert both(RECORD, renamed, known)["moved_to"] == both(RECORD, known, renamed)["moved_to"] == "gadgets"

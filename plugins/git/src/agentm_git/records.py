@@ -24,14 +24,20 @@ def united(path: str, origin: bytes, here: bytes) -> bytes | None:
         return None
     if not all(isinstance(side, dict) for side in sides) or sides[0].get("version") != sides[1].get("version"):
         return None
-    if _is_record(path) and not _ids(sides[0]) & _ids(sides[1]) and any(map(_has_left, sides)):
-        whole = min(sides, key=lambda side: (_has_left(side), str(side.get("id"))))
-    else:
-        whole = _union(*sides)
-        ids = sorted(_ids(sides[0]) | _ids(sides[1]))
-        if _is_record(path) and ids:
-            whole |= {"id": ids[0], "ids": ids}
+    whole = _record(*sides) if _is_record(path) else _union(*sides)
     return (json.dumps(whole, indent=2, ensure_ascii=False) + "\n").encode()
+
+
+def _record(origin: dict[str, Any], here: dict[str, Any]) -> dict[str, Any]:
+    """What both say of one project; where there are two, and one has left the name, what the one that stayed says."""
+    for left, stayed in ((origin, here), (here, origin)):
+        others = sorted(_ids(stayed) - _ids(left))
+        if _has_left(left) and others and not _has_left(stayed):
+            return {**stayed, "id": others[0]} | ({"ids": others} if "ids" in stayed else {})
+    ids = sorted(_ids(origin) | _ids(here))
+    if _has_left(origin) and _has_left(here) and not _ids(origin) & _ids(here):
+        return min(origin, here, key=lambda side: str(side.get("id")))
+    return _union(origin, here) | ({"id": ids[0], "ids": ids} if ids else {})
 
 
 def _ids(side: dict[str, Any]) -> set[str]:

@@ -423,6 +423,21 @@ def test_two_devices_that_claim_at_the_same_time(desk: Desk, owners: str) -> Non
             assert laptop.notes(root) == ["a", "b"] if is_one else note in laptop.notes(root), number
 
 
+@pytest.mark.parametrize("have_met", [False, True])
+@pytest.mark.parametrize("desk", ["git"], indirect=True)
+def test_a_name_that_two_clones_claimed_and_one_of_the_projects_has_left(desk: Desk, have_met: bool) -> None:
+    laptops, roots = (desk.one, desk.two), [desk.clone(f"{side}/widgets", None) for side in "ab"]
+    for laptop, root, note in zip(laptops, roots, "ab", strict=True):
+        laptop.save_alone(root, note)
+    for laptop in (*laptops, *laptops) if have_met else ():
+        laptop.exchange()
+    desk.one.agentm(roots[0], "project", "rename", "widgets", "gadgets")
+    for laptop in (*laptops, *laptops):
+        laptop.exchange()
+    for laptop, root, note in zip(laptops, roots, "ab", strict=True):
+        assert laptop.notes(root) == (["a", "b"] if have_met else [note])
+
+
 @pytest.mark.parametrize("name", ["secret", "unclaimed"])
 def test_a_project_file_that_names_another_project_is_not_believed(desk: Desk, name: str) -> None:
     desk.one.save(desk.clone("secret", "git@example.com:ana/secret.git"), "confidential")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import copy
 import json
+import os
 import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -150,6 +151,7 @@ class Ledger:
             (token, is_current(text))
             for where, key, text in self.readable(device, checkout, raw)
             for token in tokens(text)
+            if not self._is_left_behind(device, checkout, where, key)
             if key.startswith("personal/") or self.circle(device, checkout, where) in self.owners((where, key), token)
         }
         found = json.loads(listed.out)
@@ -164,6 +166,21 @@ class Ledger:
             token for token, is_still in wanted if is_still and (token in recalled or token not in self.doubtful)
         }
         self._compare(f"{who} recalls", current, recalled, is_torn=is_torn)
+
+    def _is_left_behind(self, device: str, checkout: str, place: str, key: str) -> bool:
+        """Whether a note came under a name that its project has left: `doctor` has to say so, and what to run."""
+        name = _name(key)
+        if not name or name in self.names[place]:
+            return False
+        record = os.path.join(self.world.folder_of(place), "projects", name, "_project.json")
+        if not os.path.exists(record):
+            return False
+        with open(record, encoding="utf-8") as file:
+            if '"moved_to' not in file.read():
+                return False
+        if f"`agentm project rename {name} " not in self.world.agentm(device, checkout, "doctor").out:
+            self.problem("not said", f"{key} in {place} is left behind, and doctor does not tell {device}")
+        return True
 
     def _search(self, device: str, checkout: str, token: str) -> None:
         """What is recalled is found, too."""

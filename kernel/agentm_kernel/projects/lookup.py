@@ -260,8 +260,7 @@ class Checkouts(Frozen):
 
     def remember(self, checkout_id: str, record: ProjectRecord, checkout: Checkout) -> None:
         """From now on the checkout is the project of this record; an id of it that it has, older copies have too."""
-        table = self._table()
-        before = table.read().get(checkout_id, {})
+        before = (table := self._table()).read().get(checkout_id, {})
         entry = {"slug": record.slug, "id": before["id"] if before.get("id") in record.ids else record.id}
         if checkout.id_folder is None:
             entry["at"] = path_as_text(checkout.root)

@@ -79,7 +79,7 @@ def use_store(ledger: Ledger, step: Step) -> None:
         ledger.problem("lost", f"{step}: {sorted(lost)}")
     if place == target:
         return
-    circles = ledger.names[place].pop(name) if name and "--move" in step.words else {circle}
+    circles = ledger.names[place].pop(name) if name else {circle}
     if said:
         ledger.names[target].setdefault(new, set()).update(circles)
     if name and "--move" in step.words:

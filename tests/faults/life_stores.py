@@ -74,9 +74,11 @@ def export_and_import(ledger: Ledger, step: Step) -> None:
         if lost:
             ledger.problem("lost", f"{step}: {sorted(lost)} of {each}")
     for each, key in answer.changed:
-        name = key.split("/")[1]
-        if key.startswith("projects/"):
-            ledger.names[each].setdefault(name, set()).update(ledger.names[place].get(name, set()))
+        came = tokens(answer.after[each].get(key, ""))
+        for source, text in answer.before[place].items():
+            if key.startswith("projects/") and source.startswith("projects/") and came & tokens(text):
+                circles = ledger.names[place].get(source.split("/")[1], set())
+                ledger.names[each].setdefault(key.split("/")[1], set()).update(circles)
 
 
 def migrate(ledger: Ledger, step: Step) -> None:

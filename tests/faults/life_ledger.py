@@ -39,8 +39,8 @@ class Ledger:
     """By token: the circle that wrote it."""
     past: dict[tuple[str, str, str], str] = field(default_factory=dict)
     """By device, place and token: the key of the note whose history has to have it."""
-    taken: dict[str, tuple[dict[str, str], Names]] = field(default_factory=dict)
-    """By id of a checkpoint: what the store said then, and whose projects it had."""
+    taken: dict[str, tuple[dict[str, str], Names, set[Spot]]] = field(default_factory=dict)
+    """By id of a checkpoint: what the store said then, whose projects it had, and which had moved on."""
     doubtful: set[str] = field(default_factory=set)
     """Tokens of notes that another one says it replaced: recall may leave them out whatever became of them since."""
     problems: list[str] = field(default_factory=list)
@@ -250,7 +250,8 @@ class Ledger:
         return found
 
     def remember(self, checkpoint: str, place: str, raw: Raw) -> None:
-        self.taken[checkpoint] = dict(raw[place]), copy.deepcopy(self.names[place])
+        left = {each for each in self.left if each[0] == place}
+        self.taken[checkpoint] = dict(raw[place]), copy.deepcopy(self.names[place]), left
 
 
 def _name(key: str) -> str:

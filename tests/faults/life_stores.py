@@ -33,7 +33,8 @@ def restore(ledger: Ledger, step: Step) -> None:
     everything = {(place, key) for key in answer.before[place].keys() | answer.after[place].keys()}
     if not ledger.settle(step.device, answer, everything) or not mine:
         return
-    stood, names = ledger.taken[f"{step.device} {chosen}"]
+    stood, names, left = ledger.taken[f"{step.device} {chosen}"]
+    ledger.left |= left  # the store says so again
     if "--keep-extra" in step.words:
         ledger.names[place].update(copy.deepcopy(names))
     elif "--path" not in step.words:

@@ -39,6 +39,7 @@ CAMPAIGNS = {
     "keys": "tests.faults.keys",
     "kills": "tests.faults.kills",
     "linked-roots": "tests.faults.linked_roots",
+    "lives": "tests.faults.lives",
     "lookalikes": "tests.faults.lookalikes",
     "mcp-messages": "tests.faults.mcp_messages",
     "migrations": "tests.faults.migrations",

@@ -423,6 +423,21 @@ def test_two_devices_that_claim_at_the_same_time(desk: Desk, owners: str) -> Non
             assert laptop.notes(root) == ["a", "b"] if is_one else note in laptop.notes(root), number
 
 
+@pytest.mark.parametrize("have_met", [False, True])
+@pytest.mark.parametrize("desk", ["git"], indirect=True)
+def test_a_name_that_two_clones_claimed_and_one_of_the_projects_has_left(desk: Desk, have_met: bool) -> None:
+    laptops, roots = (desk.one, desk.two), [desk.clone(f"{side}/widgets", None) for side in "ab"]
+    for laptop, root, note in zip(laptops, roots, "ab", strict=True):
+        laptop.save_alone(root, note)
+    for laptop in (*laptops, *laptops) if have_met else ():
+        laptop.exchange()
+    desk.one.agentm(roots[0], "project", "rename", "widgets", "gadgets")
+    for laptop in (*laptops, *laptops):
+        laptop.exchange()
+    for laptop, root, note in zip(laptops, roots, "ab", strict=True):
+        assert laptop.notes(root) == (["a", "b"] if have_met else [note])
+
+
 @pytest.mark.parametrize("name", ["secret", "unclaimed"])
 def test_a_project_file_that_names_another_project_is_not_believed(desk: Desk, name: str) -> None:
     desk.one.save(desk.clone("secret", "git@example.com:ana/secret.git"), "confidential")
@@ -454,18 +469,21 @@ def test_a_store_that_cannot_be_reached_is_an_error_and_nothing_is_claimed(desk:
     assert desk.two.notes(other) == []
 
 
+@pytest.mark.parametrize("remote", [ANA, None])
 @pytest.mark.parametrize("desk", ["vault"], indirect=True)
-def test_a_conflict_copy_of_the_record_counts(desk: Desk) -> None:
-    ours, theirs = desk.clone("a/widgets", ANA), desk.clone("b/widgets", BEN)
+def test_a_conflict_copy_of_the_record_counts(desk: Desk, remote: str | None) -> None:
+    ours, theirs = desk.clone("a/widgets", remote), desk.clone("b/widgets", BEN)
     desk.one.save(ours, "first")
     folder = desk.store / "projects" / "widgets"
+    own = json.loads((folder / "_project.json").read_text())["id"]
     record = {"version": 1, "id": "00", "remotes": ["example.com/ben/widgets"]}
     (folder / "_project.sync-conflict-20260101-120000-ABCDEFG.json").write_text(json.dumps(record))
-    for laptop in (desk.one, desk.two):
+    for laptop in (desk.one, desk.two) if remote else (desk.one,):
         assert (laptop.notes(ours), laptop.notes(theirs)) == (["first"], ["first"])
     assert desk.two.save(theirs, "second") == "widgets"
     united = json.loads((folder / "_project.json").read_text())
-    assert united == {"version": 1, "id": "00", "remotes": ["example.com/ana/widgets", "example.com/ben/widgets"]}
+    remotes = ["example.com/ana/widgets"] * bool(remote) + ["example.com/ben/widgets"]
+    assert united == {"version": 1, "id": "00", "ids": ["00", own], "remotes": remotes}
     assert desk.one.notes(ours) == ["first", "second"]
 
 

@@ -241,7 +241,8 @@ def add_remote(store: StorageBackend, record: ProjectRecord, remote: str) -> Pro
         if found.remotes == current.remotes and found.id == current.id:
             return document
         others = {name: value for name, value in document.items() if name not in ("remote", "aliases")}
-        return {**others, "id": found.id, "remotes": list(found.remotes)}
+        ids = {"ids": sorted({*found.ids})} if len({*found.ids}) > 1 else {}
+        return {**others, "id": found.id, **ids, "remotes": list(found.remotes)}
 
     change_note(store, record.locator, with_remote)
     return found

@@ -120,7 +120,7 @@ def read_record(store: StorageBackend, slug: str) -> ProjectRecord | None:
         moved_to = slug_in(document, "moved_to", locator)
         if moved_to is None:
             return record
-        former, slug = (*former, record.id), moved_to
+        former, slug = (*former, *record.ids), moved_to
     raise unfit(locator, "is one of several names that lead to each other")
 
 
@@ -265,12 +265,12 @@ class Checkouts(Frozen):
         return locked_folder(os.path.join(self.state_dir, "stores"))
 
     def remember(self, checkout_id: str, record: ProjectRecord, checkout: Checkout) -> None:
-        """From now on the checkout is the project of this record."""
-        entry = {"slug": record.slug, "id": record.id}
+        """From now on the checkout is the project of this record; an id of it that it has, older copies have too."""
+        before = (table := self._table()).read().get(checkout_id, {})
+        entry = {"slug": record.slug, "id": before["id"] if before.get("id") in record.ids else record.id}
         if checkout.id_folder is None:
             entry["at"] = path_as_text(checkout.root)
-        table = self._table()
-        if table.read().get(checkout_id) != entry:
+        if entry != before:
             table.change({checkout_id: entry})
 
     def carry_over_to(self, target: StorageBackend) -> None:

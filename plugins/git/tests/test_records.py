@@ -25,6 +25,26 @@ def test_a_record_has_the_ids_of_both_and_the_smallest_is_its_own() -> None:
     assert both(RECORD, {"id": 7}, {"id": 7, "name": "w"}) == {"id": 7, "name": "w"}
 
 
+@pytest.mark.parametrize("where_to", ["moved_to", "moved_to_store"])
+def test_of_two_projects_the_one_that_has_left_the_name_takes_nothing_of_the_other_along(where_to: str) -> None:
+    left, stayed = {"id": "a", "remotes": [], where_to: "gadgets"}, {"id": "b", "remotes": ["example.com/ben/w"]}
+    assert both(RECORD, left, stayed) == both(RECORD, stayed, left) == stayed
+    both_left = {**stayed, where_to: "tools"}
+    assert both(RECORD, left, both_left) == both(RECORD, both_left, left) == left
+
+
+def test_a_project_that_has_left_a_name_leaves_it_to_the_one_that_shares_it_meanwhile() -> None:
+    left = {"id": "a", "remotes": [], "moved_to": "gadgets"}
+    shared = {"id": "a", "ids": ["a", "b"], "remotes": ["example.com/ana/w", "example.com/ben/w"]}
+    stayed = {**shared, "id": "b", "ids": ["b"]}
+    assert both(RECORD, left, shared) == both(RECORD, shared, left) == stayed
+
+
+def test_a_project_that_was_renamed_in_one_clone_is_renamed_in_the_other() -> None:
+    renamed, known = {"id": "a", "remotes": [], "moved_to": "gadgets"}, {"id": "a", "remotes": ["example.com/ana/w"]}
+    assert both(RECORD, renamed, known)["moved_to"] == both(RECORD, known, renamed)["moved_to"] == "gadgets"
+
+
 @pytest.mark.parametrize("path", [POINTER, REPOS])
 def test_only_a_record_has_ids(path: str) -> None:
     assert both(path, {"id": "b"}, {"id": "a", "x": 1}) == {"id": "a", "x": 1}

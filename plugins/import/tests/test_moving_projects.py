@@ -340,6 +340,33 @@ def test_a_project_is_not_merged_into_a_name_that_it_had(store: FileStore) -> No
     assert files(store, "gadgets") == FILES
 
 
+def test_a_merged_project_is_known_by_the_id_that_checkouts_remember_wherever_its_old_name_went(
+    store: FileStore,
+) -> None:
+    """Another clone may have claimed the old name meanwhile: then its record is that project's."""
+    for name, remote in (("plain", "example.com/ben/plain"), ("widgets", MINE)):
+        project(store, name, remote)
+    before = [read_record(store, name) for name in ("plain", "widgets")]
+
+    merge_projects(store, "plain", "widgets")
+
+    record = read_record(store, "widgets")
+    assert record is not None
+    assert {each for one in before if one for each in one.ids} == set(record.ids)
+
+
+def test_a_project_is_not_merged_into_another_one_by_a_name_that_it_had(store: FileStore) -> None:
+    project(store, "widgets", MINE)
+    rename_project(store, "widgets", "gadgets")
+    project(store, "plain", "example.com/ben/plain")
+
+    with pytest.raises(ConfigError, match="'widgets' is called 'gadgets' now") as refused:
+        merge_projects(store, "plain", "widgets")
+
+    assert refused.value.hint == "use that name"
+    assert files(store, "plain") == files(store, "gadgets") == FILES
+
+
 def test_a_project_without_notes_can_be_merged_into_once_it_is_entered_as_the_hint_says(home: Home) -> None:
     gadgets = home.path / "gadgets"
     (gadgets / ".git").mkdir(parents=True)

@@ -103,6 +103,18 @@ def test_a_name_that_only_the_bound_store_has_is_the_project_there(team: Team) -
     assert (own.backend.describe(), own.folders, own.store) == (team.own.describe(), [Locator("personal")], "default")
 
 
+@pytest.mark.parametrize("is_left_here", [False, True])
+def test_a_project_that_another_device_took_out_of_the_bound_store_is_refused(team: Team, is_left_here: bool) -> None:
+    """What was written there would be read by nobody."""
+    if is_left_here:
+        team.own.write(Locator("projects/widgets/_project.json"), record(moved_to_store=read_stamp(team.store)))
+        team.put(f"_meta/remotes/{crc32(REMOTE.encode()):08x}.json", json.dumps({REMOTE: "widgets"}))
+    team.put("projects/widgets/_project.json", record(moved_to_store="of-another-device"))
+    for read_only in (True, False):
+        with pytest.raises(StorageSelectionError, match="are in another store, of-another-device"):
+            named_project(team.device, "widgets", read_only=read_only)
+
+
 def test_a_project_of_that_name_that_is_not_bound_there_is_another_one(team: Team) -> None:
     team.put("projects/widgets/_project.json", record(remotes=["example.com/bob/widgets"]))
     with pytest.raises(NotFoundError, match="there is no project 'widgets' in this store"):

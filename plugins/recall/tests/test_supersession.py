@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from agentm_recall.note import Note
-from agentm_recall.supersession import names, superseded_keys
+from agentm_recall.supersession import claims, names, superseded_keys
 
 
 def note(slug, *supersedes, project="p", folder="decisions", status="active", updated="2025-01-01", created=""):
@@ -48,6 +48,14 @@ def test_a_deleted_note_replaces_nothing():
 def test_a_note_made_after_the_one_that_names_its_slug_is_another_than_was_meant(created, status, is_dead):
     new = note("new", "old", created="2025-02-01", updated="2025-03-01")
     assert dead(note("old", created=created, status=status), new) == ({"old"} if is_dead else set())
+
+
+@pytest.mark.parametrize(("status", "is_dead"), [("active", False), ("superseded", True)])
+def test_a_note_made_in_the_second_of_the_one_that_names_its_slug_is_another_unless_it_is_marked(status, is_dead):
+    moment = "2025-02-01T10:00:00+00:00"
+    new = note("new", "old", created=moment)
+    assert dead(note("old", created=moment, status=status), new) == ({"old"} if is_dead else set())
+    assert claims(new, note("old", created=moment, status=status)) == is_dead
 
 
 def test_a_slug_is_meant_within_its_project():

@@ -98,6 +98,14 @@ def test_a_name_leads_over_former_names_to_the_project_that_it_is_now(store: Fil
     assert (record.slug, record.former) == ("n9", tuple(f"n{number}" for number in range(9)))
 
 
+def test_a_name_that_devices_shared_leads_on_for_each_of_them(store: FileStore) -> None:
+    owned(store, "widgets", ids=["a", "b"], moved_to="gadgets")
+    owned(store, "gadgets", MINE)
+    record = read_record(store, "widgets")
+    assert record is not None
+    assert set(record.former) == {"widgets", "a", "b"}
+
+
 @pytest.mark.parametrize("length", [1, 2, 10])
 def test_names_that_lead_to_each_other_are_an_error_and_not_a_free_name(store: FileStore, length: int) -> None:
     for number in range(length):
@@ -231,6 +239,15 @@ def test_remembering_the_same_again_writes_nothing(git: Git, store: FileStore, c
     checkouts.remember("1" * 32, record, here)
     after = file.stat()
     assert (after.st_ino, after.st_mtime_ns) == (before.st_ino, before.st_mtime_ns)
+
+
+def test_a_checkout_goes_on_being_known_by_the_id_that_its_record_had_alone(git, store, checkouts, tmp_path) -> None:
+    """A store that is brought back to what it was has no other."""
+    here = project(git, tmp_path / "widgets")
+    checkouts.remember("1" * 32, owned(store, "widgets"), here)
+    united = lookup.record_in({"id": "a", "ids": ["a", "widgets"], "remotes": []}, Locator("projects/widgets"))
+    checkouts.remember("1" * 32, united, here)
+    assert checkouts.find("1" * 32) == ("widgets", "widgets")
 
 
 def test_where_nothing_can_be_remembered_only_a_project_with_a_remote_is_claimed(git, store, tmp_path, monkeypatch):

@@ -2,7 +2,8 @@
 
 Two clones that claim one name before they have met both make a record. If one of the two lost, its project would not
 find its own notes any more. So both are written as one, whatever the policy for notes is: the record then has the
-ids and repositories of both, a pointer or a list the entries of both.
+ids and repositories of both, a pointer or a list the entries of both. Where one of the two projects was given another
+name, or taken to another store, before they met, the record is that of the one that stayed: each keeps its own notes.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from agentm_kernel.plugin import layout
+from agentm_kernel.plugin import MOVED_TO_STORE, layout
 
 
 def united(path: str, origin: bytes, here: bytes) -> bytes | None:
@@ -23,11 +24,29 @@ def united(path: str, origin: bytes, here: bytes) -> bytes | None:
         return None
     if not all(isinstance(side, dict) for side in sides) or sides[0].get("version") != sides[1].get("version"):
         return None
-    whole = _union(*sides)
-    ids = sorted({each for side in sides for each in (side.get("id"), *side.get("ids", ())) if isinstance(each, str)})
-    if _is_record(path) and ids:
-        whole |= {"id": ids[0], "ids": ids}
+    whole = _record(*sides) if _is_record(path) else _union(*sides)
     return (json.dumps(whole, indent=2, ensure_ascii=False) + "\n").encode()
+
+
+def _record(origin: dict[str, Any], here: dict[str, Any]) -> dict[str, Any]:
+    """What both say of one project; where there are two, and one has left the name, what the one that stayed says."""
+    for left, stayed in ((origin, here), (here, origin)):
+        others = sorted(_ids(stayed) - _ids(left))
+        if _has_left(left) and others and not _has_left(stayed):
+            return {**stayed, "id": others[0]} | ({"ids": others} if "ids" in stayed else {})
+    ids = sorted(_ids(origin) | _ids(here))
+    if _has_left(origin) and _has_left(here) and not _ids(origin) & _ids(here):
+        return min(origin, here, key=lambda side: str(side.get("id")))
+    return _union(origin, here) | ({"id": ids[0], "ids": ids} if ids else {})
+
+
+def _ids(side: dict[str, Any]) -> set[str]:
+    return {each for each in (side.get("id"), *side.get("ids", ())) if isinstance(each, str)}
+
+
+def _has_left(side: dict[str, Any]) -> bool:
+    """Whether the record only says where its project is now: under another name, or in another store."""
+    return bool(side.get("moved_to") or side.get(MOVED_TO_STORE))
 
 
 def _is_record(path: str) -> bool:

@@ -108,10 +108,7 @@ def place_now(device: Device, store: StorageBackend, locator: Locator) -> tuple[
 
 def _moved(device: Device, left: StorageBackend, record: ProjectRecord, *, read_only: bool) -> NamedProject:
     """The project of a record of the store that it has left, which says in which one it is now."""
-    unknown: AgentmError = StorageSelectionError(
-        record.unread_in(record.folder) or "",
-        hint="`agentm store add NAME PROTOCOL OPTION=VALUE …` adds it",
-    )
+    unknown: AgentmError = _not_here(record)
     for store in (None, *device.config.stores):
         try:
             backend = device.store(store, read_only=read_only)
@@ -119,17 +116,24 @@ def _moved(device: Device, left: StorageBackend, record: ProjectRecord, *, read_
             unknown = error  # it may be this one
             continue
         if read_stamp(backend) == record.elsewhere:
-            known = Checkouts(device.state_dir, left).find_in(backend, record)
-            return NamedProject(backend, known.folder if known else _same_project(backend, record), store)
+            there = Checkouts(device.state_dir, left).find_in(backend, record) or _same_project(backend, record)
+            if there.unread_in(there.folder):  # another device took it on, and this one was not told
+                raise _not_here(there)
+            return NamedProject(backend, there.folder, store)
     raise unknown
 
 
-def _same_project(backend: StorageBackend, record: ProjectRecord) -> Locator:
+def _not_here(record: ProjectRecord) -> StorageSelectionError:
+    hint = "`agentm store add NAME PROTOCOL OPTION=VALUE …` adds it"
+    return StorageSelectionError(record.unread_in(record.folder) or "", hint=hint)
+
+
+def _same_project(backend: StorageBackend, record: ProjectRecord) -> ProjectRecord:
     for remote in record.remotes:
         slug = read_pointer(backend, remote)
         there = None if slug is None else read_record(backend, slug)
         if there is not None and remote in there.remotes:
-            return there.folder
+            return there
     raise ConfigError(
         f"nothing in {backend.describe()} says which project there '{record.slug}' is",
         hint="name its folder with `--cwd DIR`, or change to it",
@@ -143,5 +147,7 @@ def _only_there(device: Device, name: str, *, read_only: bool) -> NamedProject |
         backend = device.store(store, read_only=read_only)
         record = read_record(backend, name)
         if record is not None and any(bindings.get(remote) == store for remote in record.remotes):
+            if record.unread_in(record.folder):
+                return _moved(device, backend, record, read_only=read_only)
             return NamedProject(backend, record.folder, store)
     return None

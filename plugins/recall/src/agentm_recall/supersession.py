@@ -67,11 +67,14 @@ def _may_reach(reference: str, by: Brief, other: Brief) -> bool:
 
 
 def _is_later(other: Brief, by: Brief) -> bool:
-    """Whether `other` was made later, on a later day where a day is all that one of them says."""
+    """Whether `other` was made later, on a later day where a day is all that one of them says. Of two notes of one
+    second it was, unless it is marked as replaced: whoever replaced it in that second has done so.
+    """
     if not is_date(other.created) or not is_date(by.created):
         return False
     known = min(len(other.created), len(by.created))
-    return other.created[:known] > by.created[:known]
+    one, two = other.created[:known], by.created[:known]
+    return one > two or (one == two and "T" in one and other.status not in (DELETED, SUPERSEDED))
 
 
 def _answers(other: Brief, note: Brief) -> bool:

@@ -82,11 +82,14 @@ def merge_projects(store: StorageBackend, source: str, into: str, notes: NoteFor
         )
     if target.folder == record.folder:  # the name that it had before leads back to it
         raise ConfigError(f"'{into}' is called '{target.slug}' now", hint="there is nothing to merge: both are one")
+    if target.slug != plain_slug(into):  # perhaps of somebody else, who would get all of it for good
+        raise ConfigError(f"'{into}' is called '{target.slug}' now", hint="use that name")
     _refuse_elsewhere(target)
     if not _is_begun(store, record, target):
         _refuse_hidden(store, record.folder, target.folder, notes)
     for remote in record.remotes:
         target = add_remote(store, target, remote)
+    change_record(store, target, {"ids": sorted({*target.ids, *record.ids})})
     return _move_all(store, record, target)
 
 
@@ -129,7 +132,7 @@ def _movable(store: StorageBackend, old: str, new: str) -> ProjectRecord:
     for info in store.walk(folder):
         if not info.is_dir:
             store.read(info.locator)  # a file that is no text cannot be moved, and says so now
-    return ProjectRecord(folder, (record.id,), record.remotes)
+    return ProjectRecord(folder, record.ids, record.remotes)
 
 
 def _refuse_elsewhere(record: ProjectRecord) -> None:

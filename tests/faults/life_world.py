@@ -1,0 +1,263 @@
+"""The world of a life: two devices with checkouts, the stores that they use, and what stands in every file."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import re
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+from unittest import mock
+
+from agentm_kernel.cli import exit_code_of
+from agentm_kernel.cli.app import run
+from agentm_kernel.plugin import Device, ToolCall
+from agentm_recall import tool_writing
+from agentm_recall.commands import inbox
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+DEVICES = ("ana", "ben")
+REMOTES = {
+    "widgets": "git@example.com:acme/widgets.git",
+    "other/widgets": "git@example.com:ben/widgets.git",
+    "plain": "",
+}
+"""Three repositories; two have one name, and one has no remote, so that it is another project on each device."""
+APPROVED = "open-question"
+"""The kind of notes that wait for the operator when agents save them."""
+SET_UPS = ("local", "vault", "git", "further vault", "further git", "moving")
+TOKEN = re.compile(r"tok\d+x")
+_HARNESS = ".harness"
+
+Raw = dict[str, dict[str, str]]
+"""By place and key: the text."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a command said, and what it changed."""
+
+    code: int
+    out: str
+    err: str
+    before: Raw
+    after: Raw
+
+    @property
+    def changed(self) -> set[tuple[str, str]]:
+        """Which files are new, gone, or say something else. One more kept version may be anywhere."""
+        return {
+            (place, key)
+            for place in self.before.keys() | self.after.keys()
+            for key in self.before.get(place, {}).keys() | self.after.get(place, {}).keys()
+            if self.before.get(place, {}).get(key) != self.after.get(place, {}).get(key)
+            and (not key.startswith("_meta/conflicts/") or key in self.before[place])
+        }
+
+
+@dataclass
+class Checkout:
+    """A work tree on a device, which can be moved, copied, and get another remote."""
+
+    device: str
+    path: str
+    remote: str
+
+
+@dataclass
+class World:
+    """Two devices in a folder, as one of the set-ups has them."""
+
+    folder: str
+    set_up: str
+    default: dict[str, str] = field(default_factory=dict)
+    """By device: the place of its default store."""
+    checkouts: dict[tuple[str, str], Checkout] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for device in DEVICES:
+            os.mkdir(os.path.join(self.folder, device))
+            for name, remote in REMOTES.items():
+                self.checkouts[device, name] = checkout = Checkout(device, self._path(device, "code", name), remote)
+                os.makedirs(os.path.join(checkout.path, ".git"))
+                with open(os.path.join(checkout.path, ".git", "HEAD"), "w", encoding="ascii") as file:
+                    file.write("ref: refs/heads/main\n")
+                self.set_remote(device, name, remote)
+            self.default[device] = device
+        if self.set_up.endswith("git"):
+            subprocess.run(
+                ["git", "init", "-q", "--bare", self._path("team.git")], check=True, env=self.environ("ana")
+            )
+        for device in DEVICES:
+            self._set_up(device)
+
+    def _set_up(self, device: str) -> None:
+        vault, remote = self._path("vault"), f"file://{self._path('team.git')}"
+        clone = self.folder_of(f"{device}/team")
+        commands: dict[str, list[tuple[str, ...]]] = {
+            "local": [],
+            "vault": [("vault", "init", vault, "--create", "--use")],
+            "git": [("git", "init", clone, remote, "--use")],
+            "further vault": [
+                ("vault", "init", vault, "--create"),
+                ("store", "add", "team", "vault", f"vault_path={vault}"),
+            ],
+            "further git": [
+                ("git", "init", clone, remote),
+                ("store", "add", "team", "git", f"root={clone}", f"remote={remote}"),
+            ],
+            "moving": [
+                ("vault", "init", vault, "--create"),
+                ("config", "set", "storage.backend", "device-local"),
+                ("config", "set", "plugins.vault.vault_path", vault),
+            ],
+        }
+        for command in commands[self.set_up]:
+            answer = self.agentm(device, "plain", *command)
+            assert answer.code == 0, answer.err
+        self.agentm(device, "plain", "config", "set", "capture.approve", APPROVED)
+        self.default[device] = {"vault": "vault", "git": f"{device}/team"}.get(self.set_up, device)
+
+    # -- places ---------------------------------------------------------------------------------------------------
+
+    def _path(self, *names: str) -> str:
+        return os.path.join(self.folder, *names)
+
+    def folder_of(self, place: str) -> str:
+        """Places are `ana` (the store of that device alone), `ana/team`, `vault`, and `ana:widgets` (a checkout)."""
+        if ":" in place:
+            device, _, name = place.partition(":")
+            return os.path.join(self.checkouts[device, name].path, _HARNESS)
+        return self._path(place, ".agentm", "memory") if place in DEVICES else self._path(place)
+
+    def place_at(self, path: str) -> str:
+        return next(place for place in self.stores if self.folder_of(place) == path)
+
+    @property
+    def stores(self) -> tuple[str, ...]:
+        return (*DEVICES, *(f"{device}/team" for device in DEVICES), "vault")
+
+    def team(self, device: str) -> str:
+        """The place of the further store of a device."""
+        return f"{device}/team" if self.set_up.endswith("git") else "vault"
+
+    def keeps_state(self, place: str) -> bool:
+        return place not in DEVICES
+
+    def raw(self) -> Raw:
+        """Every note, plan and kept version, as other programs see them."""
+        places = (*self.stores, *(f"{device}:{name}" for device, name in self.checkouts))
+        return {place: dict(_texts(self.folder_of(place))) for place in places}
+
+    # -- commands -------------------------------------------------------------------------------------------------
+
+    def environ(self, device: str) -> dict[str, str]:
+        return {
+            "HOME": self._path(device),
+            "PATH": os.environ["PATH"],
+            "GIT_CONFIG_NOSYSTEM": "1",
+            "GIT_AUTHOR_NAME": device,
+        }
+
+    def agentm(
+        self, device: str, checkout: str, *words: str, text: str = "", more: Mapping[str, str] | None = None
+    ) -> Answer:
+        """The command in this process, as a person gives it in the checkout; a question is answered with yes."""
+        with mock.patch.object(inbox, "ask_operator"):
+            return self._do(device, checkout, lambda: run(Device.now(), list(words)), text, more or {})
+
+    def propose(self, device: str, checkout: str, title: str, body: str) -> Answer:
+        """What an agent there wants to remember, by its tool."""
+
+        def call_tool() -> int:
+            roots = (self.checkouts[device, checkout].path,)
+            tool_writing.save(ToolCall(Device.now(), roots, "codex", lambda *_: None), title, body, APPROVED)
+            return 0
+
+        return self._do(device, checkout, call_tool, "", {})
+
+    def _do(
+        self,
+        device: str,
+        checkout: str,
+        work: Callable[[], int],
+        text: str = "",
+        more: Mapping[str, str] | None = None,
+    ) -> Answer:
+        given, out, err = (
+            io.TextIOWrapper(io.BytesIO(start), encoding="utf-8") for start in (text.encode(), b"", b"")
+        )
+        before = self.raw()
+        with contextlib.ExitStack() as around:
+            around.enter_context(contextlib.chdir(self.checkouts[device, checkout].path))
+            around.enter_context(mock.patch.dict(os.environ, {**self.environ(device), **more}, clear=True))
+            around.enter_context(mock.patch.object(sys, "stdin", given))
+            around.enter_context(contextlib.redirect_stdout(out))
+            around.enter_context(contextlib.redirect_stderr(err))
+            try:
+                code = exit_code_of(work)
+            except SystemExit as ended:
+                code = int(ended.code or 0)
+        return Answer(code, _written(out), _written(err), before, self.raw())
+
+    # -- what happens to checkouts ----------------------------------------------------------------------------------
+
+    def set_remote(self, device: str, name: str, remote: str) -> None:
+        checkout = self.checkouts[device, name]
+        checkout.remote = remote
+        with open(os.path.join(checkout.path, ".git", "config"), "w", encoding="ascii") as file:
+            file.write(f'[remote "origin"]\n\turl = {remote}\n' if remote else "")
+
+    def copy(self, device: str, name: str, new: str) -> None:
+        there = self.checkouts[device, name]
+        copied = Checkout(device, self._path(device, "code", new), there.remote)
+        shutil.copytree(there.path, copied.path)
+        self.checkouts[device, new] = copied
+
+    def move(self, device: str, name: str, folder: str) -> None:
+        checkout = self.checkouts[device, name]
+        moved = self._path(device, "code", folder)
+        os.rename(checkout.path, moved)
+        checkout.path = moved
+
+
+def is_note(key: str) -> bool:
+    """Whether a key of a store is a note's: no plan, no kept version, no copy that a sync tool left."""
+    folders = key.split("/")
+    return folders[0] in ("projects", "personal") and "_harness" not in folders and ".sync-conflict-" not in key
+
+
+def is_current(text: str) -> bool:
+    """Whether recall may show the note that says this."""
+    head = text.split("\n---\n", 1)[0] if text.startswith("---\n") else ""
+    return not re.search(r"^status: (deleted|superseded)$", head, re.MULTILINE)
+
+
+def tokens(text: str) -> set[str]:
+    return set(TOKEN.findall(text))
+
+
+def all_tokens(raw: Raw, *places: str) -> set[str]:
+    return {token for place in places or raw for text in raw.get(place, {}).values() for token in tokens(text)}
+
+
+def _texts(folder: str) -> Iterator[tuple[str, str]]:
+    for path, folders, names in os.walk(folder):
+        folders[:] = sorted(name for name in folders if name != ".git")
+        for name in names:
+            key = os.path.relpath(os.path.join(path, name), folder)
+            is_log = key.startswith("_meta/") and not key.startswith("_meta/conflicts/")
+            if name.endswith(".md") and not name.startswith(".") and not is_log:
+                with open(os.path.join(folder, key), encoding="utf-8") as file:
+                    yield key, file.read()
+
+
+def _written(stream: io.TextIOWrapper) -> str:
+    stream.flush()
+    return stream.buffer.getvalue().decode()  # type: ignore[attr-defined,no-any-return]

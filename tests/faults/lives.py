@@ -1,0 +1,113 @@
+"""Whole lives of two devices: random commands of operators, agents and other programs, held to a strict ledger.
+
+Whatever a command called done can afterwards be read where the product says that it is, from its own project and from
+no other; what it called replaced is in the history; an error has changed nothing. A life that breaks a promise is
+repeated with fewer and fewer steps, until every step that is left is needed.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from unittest import mock
+
+from agentm_checkpoint.history import History
+from agentm_import.moving import command_project
+from agentm_kernel.plugin import Locator
+from agentm_kernel.projects import lookup
+from tests.faults.harness import Outcome, scratch
+from tests.faults.life_ledger import Ledger
+from tests.faults.life_step import Step
+from tests.faults.life_steps import draw, live
+from tests.faults.life_world import SET_UPS, World
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from agentm_kernel.plugin import StorageBackend
+    from tests.faults.harness import Intensity
+
+_BETWEEN_LOOKS = 6
+
+
+def campaign(intensity: Intensity) -> Outcome:
+    outcome = Outcome("commands in whole lives of two devices")
+    done = lives = 0
+    for number in range(intensity.pick(short=len(SET_UPS), full=20 * len(SET_UPS))):
+        set_up = SET_UPS[number % len(SET_UPS)]
+        rng = intensity.random(f"lives {number}")
+        steps = [draw(rng, each, set_up) for each in range(intensity.pick(short=18, full=48))]
+        ledger = lived(set_up, steps)
+        outcome.count += ledger.done + ledger.refused
+        lives, done = lives + 1, done + ledger.done
+        if ledger.problems:
+            kind, _, what = ledger.problems[0].partition(": ")
+            outcome.violation(kind, f"{what}; life {number}, {set_up}:\n{told(shrunk(set_up, steps, kind))}")
+    outcome.measured |= {"lives": lives, "commands that were done": done}
+    for name, (steps, patched) in _CONTROLS.items():
+        broken = Outcome(name)
+        with mock.patch.object(*patched):
+            for problem in lived("local", steps).problems:
+                broken.violation(*problem.split(": ", 1))
+        outcome.control(name, broken)
+    return outcome
+
+
+def lived(set_up: str, steps: Sequence[Step]) -> Ledger:
+    """What the ledger says after these steps, or at the first look that found something wrong."""
+    with scratch(in_memory=True) as folder:
+        ledger = Ledger(World(folder, set_up))
+        for count, step in enumerate(steps, 1):
+            live(ledger, step)
+            if count % _BETWEEN_LOOKS == 0 or count == len(steps):
+                ledger.look()
+            if ledger.problems:
+                return ledger
+        ledger.look_back()
+    return ledger
+
+
+def shrunk(set_up: str, steps: list[Step], kind: str) -> list[Step]:
+    """As few of the steps as still show a problem of this kind."""
+    size = len(steps) // 2
+    while size:
+        start = 0
+        while start < len(steps):
+            fewer = steps[:start] + steps[start + size :]
+            if any(problem.startswith(f"{kind}:") for problem in lived(set_up, fewer).problems):
+                steps = fewer
+            else:
+                start += size
+        size //= 2
+    return steps
+
+
+def told(steps: Sequence[Step]) -> str:
+    return "\n".join(f"        {step}" for step in steps)
+
+
+# ------------------------------------------------------------------------------------------------ controls
+
+
+_FACT = ("--kind", "fact", "--slug")
+_TWO_NOTES = [
+    Step(number, "save", "ana", "widgets", (*_FACT, slug)) for number, slug in enumerate(("alpha", "bravo"))
+]
+_RENAMED = Step(2, "rename", "ana", "widgets", ("widgets", "gadgets"))
+_REPLACED = Step(2, "save", "ana", "widgets", (*_FACT, "alpha", "--update"))
+
+
+def _forgetful(store: StorageBackend, old: str, new: str) -> int:
+    moved: int = _rename_project(store, old, new)
+    store.delete(Locator(f"projects/{new}/facts/alpha.md"))
+    return moved
+
+
+_rename_project: Callable[..., int] = command_project.rename_project
+_CONTROLS: dict[str, tuple[list[Step], tuple[object, str, object]]] = {
+    "a rename that forgets a note": ([*_TWO_NOTES, _RENAMED], (command_project, "rename_project", _forgetful)),
+    "a reader that ignores whose a record is": (
+        _TWO_NOTES,
+        (lookup, "if_owned", lambda store, record, remote: record),
+    ),
+    "a history that keeps nothing": ([*_TWO_NOTES, _REPLACED], (History, "record", lambda *_: None)),
+}

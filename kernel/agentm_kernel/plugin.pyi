@@ -22,7 +22,7 @@ from agentm_kernel.projects import HARNESS_DIR as HARNESS_DIR, find_project_root
 from agentm_kernel.projects.checkout import binding_keys as binding_keys, plain_slug as plain_slug
 from agentm_kernel.projects.claiming import add_remote as add_remote, change_record as change_record, claim as claim, claim_name as claim_name, create_record as create_record, point as point, record_move as record_move
 from agentm_kernel.projects.git_ignore import hide_from_git as hide_from_git
-from agentm_kernel.projects.lookup import Checkouts as Checkouts, MOVED_TO_STORE as MOVED_TO_STORE, ProjectRecord as ProjectRecord, find_place as find_place, has_notes as has_notes, read_pointer as read_pointer, read_record as read_record
+from agentm_kernel.projects.lookup import Checkouts as Checkouts, MOVED_TO_STORE as MOVED_TO_STORE, ProjectRecord as ProjectRecord, find_place as find_place, has_notes as has_notes, read_pointer as read_pointer, read_record as read_record, records as records
 from agentm_kernel.projects.repo_registry import list_repos as list_repos, read_registry as read_registry, register_repo as register_repo, registry_locator as registry_locator, unregister_repo as unregister_repo
 from agentm_kernel.seam import Capabilities as Capabilities, Frozen as Frozen, Info as Info, MAX_CONTENT_BYTES as MAX_CONTENT_BYTES, Opening as Opening, layout as layout
 from agentm_kernel.seam.backend import ABSENT as ABSENT, API_VERSION as API_VERSION, Absent as Absent, Appends as Appends, BackendLayer as BackendLayer, COMMIT as COMMIT, ConflictCopies as ConflictCopies, DeviceCopy as DeviceCopy, DeviceFiles as DeviceFiles, Identity as Identity, PUSH as PUSH, PersonalSpace as PersonalSpace, SWAP_PROVIDER as SWAP_PROVIDER, StorageBackend as StorageBackend

@@ -11,7 +11,7 @@ from agentm_kernel.errors import AgentmError, ConfigError, NotFoundError
 from agentm_kernel.projects import find_project_root
 from agentm_kernel.projects.checkout import identify_project, path_as_text, plain_slug
 from agentm_kernel.projects.claiming import claim_as, declare_slug
-from agentm_kernel.projects.lookup import find_record, read_record
+from agentm_kernel.projects.lookup import find_record, read_record, records
 from agentm_kernel.projects.remote import parse_remote
 from agentm_kernel.projects.repo_registry import list_repos, register_repo, unregister_repo
 from agentm_kernel.seam.layout import PROJECT_TREES
@@ -45,17 +45,20 @@ def show(device: Device, cwd: str | None, answer: Answer) -> None:
 
 def _in_store(here: Resolution) -> dict[str, Any]:
     here.refuse_no_project()
-    assert here.backend is not None
-    assert here.project_locator is not None
-    record = read_record(here.backend, here.slug) if here.is_claimed else None
+    store, place, remote = here.backend, here.place, here.identity.remote
+    assert store is not None
+    assert place is not None
+    known = records(store) if store.capabilities.device_files else ()  # elsewhere, all claim names in one store
+    others = [each.slug for each in known if remote in each.remotes and each.slug != here.slug]
     return {
         "slug": here.slug,
-        "store": here.backend.describe(),
-        "place": here.project_locator.key,
+        "store": store.describe(),
+        "place": place.folder.key,
         "layout": here.layout,
         "claimed": here.is_claimed,
-        "owners": list(record.remotes) if record else [],
-        "registered": any(repo["slug"] == here.slug for repo in list_repos(here.backend)),
+        "owners": list(place.record.remotes) if place.record else [],
+        "also": ", ".join(others) or None,
+        "registered": any(repo["slug"] == here.slug for repo in list_repos(store)),
         "notice": here.notice,
     }
 

@@ -25,7 +25,7 @@ from agentm_kernel.selection.identity import read_stamp
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from contextlib import AbstractContextManager
 
     from agentm_kernel.projects.checkout import Checkout
@@ -336,8 +336,7 @@ def find_record(store: StorageBackend, project: Checkout, checkouts: Checkouts) 
     before it became a repository.
     """
     known = checkouts.find(read_checkout_id(project))
-    record = _remembered(store, known)
-    if record is not None:
+    if (record := _remembered(store, known)) is not None:
         return record
     remote = project.remote
     slug = None if remote is None else read_pointer(store, remote)
@@ -345,24 +344,22 @@ def find_record(store: StorageBackend, project: Checkout, checkouts: Checkouts) 
         record = if_owned(store, read_record(store, slug), remote)
         record = record or _in_copies(store, slug, lambda copy: remote in copy.remotes)
     record = record or _remembered(store, checkouts.find(read_former_id(project), project.root))
-    return record or _named_before(store, known)
+    if record is not None or known is None or len(known[1]) != ID_LENGTH:
+        return record  # the id of an older record may be that of others, too
+    return next((each for each in records(store) if known[1] in each.ids), None)  # the store was brought back
 
 
-def _named_before(store: StorageBackend, known: tuple[str, str] | None) -> ProjectRecord | None:
-    """The record of what this device remembers, under a name that it has again: the store was brought back."""
-    if known is None or len(known[1]) != ID_LENGTH:  # the id of an older record may be that of others, too
-        return None
-    for name in dict.fromkeys(folder.name for tree in _TREES for folder in store.list(tree)):
-        record = read_record(store, name)
-        if record is not None and known[1] in record.ids:
-            return record
-    return None
+def records(store: StorageBackend) -> Iterator[ProjectRecord]:
+    """The records of a store, each with what its conflict copies say; of names that were left, none."""
+    for folder in [folder for tree in _TREES for folder in store.list(tree)]:
+        record = read_record(store, folder.name)
+        if record is not None and record.folder == folder:
+            yield unite_copies(store, record)
 
 
 def _remembered(store: StorageBackend, known: tuple[str, str] | None) -> ProjectRecord | None:
     """The record of what this device remembers, if that is still the same project."""
-    record = None if known is None else read_record(store, known[0])
-    if record is None or known is None:
+    if known is None or (record := read_record(store, known[0])) is None:
         return None
     is_same = known[1] in (*record.ids, *record.former) or known[1] in unite_copies(store, record).ids
     return record if is_same else _in_copies(store, known[0], lambda copy: known[1] in copy.ids)

@@ -88,6 +88,7 @@ def test_show_tells_the_name_and_where_it_comes_from(run, checkout, store, monke
         "layout": "new",
         "claimed": False,
         "owners": [],
+        "also": None,
         "registered": False,
         "notice": None,
         "problem": None,

@@ -17,7 +17,8 @@ _CHECK = "recall"
 def agentm_doctor_checks(context: HookContext) -> list[DoctorRow] | None:
     if context.store is None:
         return None  # why there is no store is said by its own row
-    rows = [*_approval_rows(context), *_project_rows(context), *_left_behind_rows(context)]
+    rows = [*_approval_rows(context), *_project_rows(context), *_torn_rows(context.store)]
+    rows += _left_behind_rows(context)
     return [*rows, *_out_of_reach_rows(context.store), _index_row(context)]
 
 
@@ -39,6 +40,16 @@ def _project_rows(context: HookContext) -> list[DoctorRow]:
     except AgentmError as error:
         return [DoctorRow("warn", "project", error.message, error.hint)]
     return []
+
+
+def _torn_rows(store: StorageBackend) -> list[DoctorRow]:
+    """Repositories whose notes lie under two names, of which a session reads one."""
+    from agentm_recall.torn import torn_projects
+
+    try:
+        return [DoctorRow("warn", "two names", each.said, each.way_out) for each in torn_projects(store)]
+    except AgentmError as error:
+        return [DoctorRow("warn", "two names", error.message, error.hint)]
 
 
 def _left_behind_rows(context: HookContext) -> list[DoctorRow]:

@@ -393,3 +393,20 @@ def test_a_project_without_a_remote_is_found_by_its_name_in_the_store_that_it_we
     store, proposal = placed(device, own, waiting)
     assert accept(own, proposal, store).key == "projects/widgets/decisions/port.md"
     assert keys(laptop.team) == ["projects/widgets/decisions/db.md", "projects/widgets/decisions/port.md"]
+
+
+def test_a_bound_project_whose_remote_was_renamed_is_refused_until_it_is_bound_again(laptop: Laptop) -> None:
+    laptop.add_team(make=True)
+    widgets = laptop.checkout("widgets")
+    laptop.run(widgets, "project", "use-store", "team")
+    laptop.save(widgets, "db", "We use SQLite.\n")
+    (widgets / ".git" / "config").write_text('[remote "origin"]\n\turl = git@example.com:ana/gadgets.git\n')
+
+    refused = laptop.run(widgets, "notes", "list", ok=False)
+    assert refused.returncode == 1
+    assert "run `agentm project use-store NAME` here" in refused.stderr
+
+    laptop.run(widgets, "project", "use-store", "team")
+    assert "We use SQLite." in laptop.run(widgets, "notes", "show", "db").stdout
+    laptop.save(widgets, "port", "It is 8080.\n")
+    assert keys(laptop.team) == ["projects/widgets/decisions/db.md", "projects/widgets/decisions/port.md"]

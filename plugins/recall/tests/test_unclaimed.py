@@ -6,12 +6,14 @@ import time
 from types import SimpleNamespace
 
 import pytest
+from secret_samples import planted
 from widgets import STAMP
 
 from agentm_kernel import Locator
-from agentm_kernel.plugin import FileStore
+from agentm_kernel.plugin import AgentmError, Device, FileStore, ToolCall
 from agentm_recall.index.maintenance import RecallIndex
 from agentm_recall.provider import recall
+from agentm_recall.tool_writing import append, feedback, save
 
 THEIRS = "projects/widgets/facts/theirs.md"
 
@@ -83,3 +85,36 @@ def test_a_save_for_another_project_claims_nothing(home):
     )
     assert not (home.root / "projects/gadgets/_project.json").exists()
     assert not (home.root / "projects/widgets").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        ((), " \n"),
+        (("--supersedes", "use-pip"), "We use uv.\n"),
+        ((), "---\nstatus: deleted\n---\n\nWe use uv.\n"),
+    ],
+)
+def test_a_save_that_is_refused_claims_nothing(home, words, text):
+    assert home.run("save", "--slug", "use-uv", *words, input=text).returncode == 1
+    assert not (home.root / "projects").exists()
+    assert not (home.root / "_meta" / "remotes").exists()
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"body": planted()["GitHub token"]},
+        {"body": "---\nstatus: deleted\n---\n\nWe use uv.\n"},
+        {"body": "---\nsource: operator\n---\n\nWe use uv.\n"},
+        {"body": "We use uv.", "note": "use-pip", "expect": "0" * 64},
+    ],
+)
+def test_nor_does_a_tool_that_refuses(home, given):
+    call = ToolCall(Device.now({"HOME": str(home.path)}), (str(home.project),), "codex", lambda *_: None)
+    with pytest.raises(AgentmError):
+        save(call, "Use uv", **given)
+    for tool, words in ((append, "We use uv."), (feedback, "confirmed")):
+        with pytest.raises(AgentmError):
+            tool(call, "use-pip", words)
+    assert not (home.root / "projects").exists()

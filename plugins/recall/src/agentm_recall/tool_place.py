@@ -70,8 +70,8 @@ def place_for_reading(call: ToolCall, project: str | None) -> Place:
     return Place(here.backend, here.slug, here.project_locator if here.is_claimed else None, here)
 
 
-def place_for_writing(call: ToolCall, project: str | None) -> Place:
-    """Where a note is written; the name becomes this project's with its first note."""
+def place_for_writing(call: ToolCall, project: str | None, *, claiming: bool) -> Place:
+    """Where a note is written; `claiming` for a new one: the name becomes this project's with its first note."""
     here = _chosen(call, project, read_only=False)
     if here is None:
         assert project is not None
@@ -82,6 +82,8 @@ def place_for_writing(call: ToolCall, project: str | None) -> Place:
             f"{here.root} is not a project, so a note of it would be nobody's",
             hint='say scope "personal" for a note that holds everywhere, or name a project',
         )
+    if not claiming:
+        return Place(here.backend, here.slug, here.project_locator if here.is_claimed else None, here)
     folder = here.claim()
     return Place(here.backend, folder.name, folder, here)
 

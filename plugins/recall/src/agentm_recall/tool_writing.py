@@ -69,16 +69,20 @@ def save(
             hint="memory_read gives the hash; leave both out for a new note",
         )
     is_own = scope == PERSONAL or (kind == ALWAYS_LOAD_KIND and note is None)
-    place = Place(own_store(call.device), PERSONAL, None) if is_own else place_for_writing(call, project)
     text = _with_title(title, body)
+    draft = Draft(kind or "fact", _slug(title), text)
     _refuse_claim(text)
+    if note is None:  # before the project gets a name in the store, for a refusal changes nothing
+        check_draft(draft)
+        refuse_dead(Body(text), {})
+    own = Place(own_store(call.device), PERSONAL, None) if is_own else None
+    place = own or place_for_writing(call, project, claiming=note is None)
     if note is not None and expect is not None:
         return _replace(call, *place.find(call, note, read_only=False), text, expect)
-    return _save_new(call, place, Draft(kind or "fact", _slug(title), text))
+    return _save_new(call, place, draft)
 
 
 def _save_new(call: ToolCall, place: Place, draft: Draft) -> dict[str, object]:
-    check_draft(draft)
     target = place_of(draft.kind, draft.slug, place.folder)
     try:
         if needs_approval(call.device, draft.kind):
@@ -123,7 +127,7 @@ def _replace(call: ToolCall, place: Place, target: Locator, text: str, expect: s
 def append(call: ToolCall, note: str, text: str, project: str | None = None) -> dict[str, object]:
     """Add to the end of a note that is there."""
     refuse_secrets("the text", text)
-    place, target = place_for_writing(call, project).find(call, note, read_only=False)
+    place, target = place_for_writing(call, project, claiming=False).find(call, note, read_only=False)
     lines = text if text.endswith("\n") else f"{text}\n"
     known = _living(target, place.backend.read(target))
     if needs_approval(call.device, known.kind):
@@ -138,7 +142,7 @@ def feedback(
     call: ToolCall, note: str, verdict: str, reason: str = "", project: str | None = None
 ) -> dict[str, object]:
     """Say in the front matter that the note was confirmed or doubted, and when. Its text stays as it is."""
-    place, target = place_for_writing(call, project).find(call, note, read_only=False)
+    place, target = place_for_writing(call, project, claiming=False).find(call, note, read_only=False)
     now = place.backend.read(target)
     kind = _living(target, now).kind
     if needs_approval(call.device, kind):

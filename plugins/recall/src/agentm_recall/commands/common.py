@@ -34,9 +34,16 @@ def kind_option(meaning: str) -> Callable[[F], F]:
 
 
 def store_and_project(
-    project: str | None, cwd: str | None, *, read_only: bool, claiming: bool = False, may_be_new: bool = False
+    project: str | None,
+    cwd: str | None,
+    *,
+    read_only: bool,
+    claiming: bool = False,
+    may_be_new: bool = False,
+    refuse: Callable[[StorageBackend, Locator], object] | None = None,
 ) -> tuple[StorageBackend, str, Locator]:
-    """The store, the project that is meant, and the project's folder; `claiming` for what makes a new note in it.
+    """The store, the project that is meant, and the project's folder; `claiming` for what makes a new note in it, and
+    `refuse` to raise where that cannot be, while the project has no name in the store yet.
 
     A project that is named has to be one that the store knows, unless it `may_be_new`: a slip of the pen would make
     another one.
@@ -45,6 +52,8 @@ def store_and_project(
         named = named_project(current_device(), project, read_only=read_only, may_be_new=may_be_new)
         return named.backend, named.folder.name, named.folder
     here = _here(cwd, read_only=read_only)
+    if refuse is not None and not here.is_claimed and here.backend is not None and here.project_locator is not None:
+        refuse(here.backend, here.project_locator)
     folder = here.claim() if claiming else here.project_locator
     if here.notice:
         click.echo(here.notice, err=True)

@@ -13,7 +13,7 @@ from agentm_kernel.command import current_device, echo_json, json_option, read_t
 from agentm_kernel.plugin import AgentmError, InvalidContentError, Locator, choose_protocol
 from agentm_recall.bodies import Body
 from agentm_recall.commands.common import cwd_option, kind_option, project_option, store_and_project
-from agentm_recall.inbox import proposed
+from agentm_recall.inbox import proposal_of, proposed
 from agentm_recall.index.maintenance import RecallIndex
 from agentm_recall.layout import ALWAYS_LOAD, ALWAYS_LOAD_KIND, KINDS, is_below, project_folder
 from agentm_recall.lookup import note_files
@@ -118,7 +118,18 @@ def command(
     if personal or kind == ALWAYS_LOAD_KIND:
         backend, folder = own_store(current_device()), None
     else:
-        backend, _, folder = store_and_project(project, cwd, read_only=False, claiming=True, may_be_new=new_project)
+
+        def refuse(backend: StorageBackend, folder: Locator) -> None:
+            proposal_of(backend, draft, folder, replace=replace)
+
+        backend, _, folder = store_and_project(
+            project,
+            cwd,
+            read_only=False,
+            claiming=True,
+            may_be_new=new_project,
+            refuse=refuse if draft.supersedes or Body(body).has_block else None,
+        )
     _save([(backend, [(draft, folder)])], replace=replace, as_json=as_json)
 
 

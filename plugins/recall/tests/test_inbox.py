@@ -398,6 +398,23 @@ def test_what_is_said_beside_the_text_is_proposed_and_accepted_with_it(home: Hom
     assert text.endswith("---\n\nFast.\n")
 
 
+@pytest.mark.parametrize("update", [False, True])
+def test_what_an_accepted_note_replaces_is_marked_as_by_saving_it(
+    home: Home, store: StorageBackend, *, update: bool
+) -> None:
+    for name in ("use-pip", "use-conda", *["use-uv"] * update):
+        assert home.run("save", "--slug", name, input="Slow.\n").returncode == 0
+    approve(home, "all")
+    said = ("--supersedes", "use-pip", "--supersedes", "use-conda", *["--update"] * update)
+    done = home.run("save", "--slug", "use-uv", *said, input="Fast.\n")
+    assert done.returncode == 0, done.stderr
+    assert "status: active\n" in store.read(Locator("projects/widgets/facts/use-pip.md"))
+    store.delete(Locator("projects/widgets/facts/use-conda.md"))  # somebody took it away meanwhile
+    (waiting,) = pending(store)
+    accept(store, waiting)
+    assert "status: superseded\n" in store.read(Locator("projects/widgets/facts/use-pip.md"))
+
+
 def test_an_update_is_proposed_as_one_and_what_saving_refuses_is_not_proposed(
     home: Home, store: StorageBackend, call: ToolCall
 ) -> None:

@@ -33,7 +33,7 @@ from agentm_recall.front_matter import find_block, read_fields
 from agentm_recall.layout import ANCHOR_KIND, KINDS, is_note, place_of, project_of, slug_of
 from agentm_recall.note import DELETED, SUPERSEDED, parse_note
 from agentm_recall.rendering import new_text
-from agentm_recall.replacing import replace_text
+from agentm_recall.replacing import mark_superseded, replace_text
 from agentm_recall.saving import (
     Draft,
     Saved,
@@ -285,6 +285,7 @@ def _carried_out(backend: StorageBackend, proposal: Proposal, shown: str, store:
         replace_text(store, target, proposal.body, proposal.expect)
     else:
         return _append_once(backend, proposal, shown, store)
+    mark_superseded(store, target, proposal.body)
     return proposal
 
 

@@ -6,9 +6,11 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from agentm_kernel.plugin import ConcurrentModificationError, Locator, content_hash
-from agentm_recall.layout import project_of, slug_of
+from agentm_recall.layout import PERSONAL, project_of, slug_of
+from agentm_recall.lookup import note_files
 from agentm_recall.note import DELETED, SUPERSEDED, parse_note
-from agentm_recall.saving import REINFORCED, Draft, check_supersession, settled
+from agentm_recall.saving import REINFORCED, Draft, check_supersession, set_status, settled
+from agentm_recall.supersession import names
 
 if TYPE_CHECKING:
     from agentm_kernel.plugin import StorageBackend
@@ -39,6 +41,20 @@ def refuse_if_replaced(backend: StorageBackend, target: Locator, kind: str, text
     """Refuse a text for a note that another one has replaced, unless the text replaces that one in turn."""
     draft = Draft(kind, slug_of(target.key), text)
     check_supersession(backend, draft, target, _project(target), replace=True)
+
+
+def mark_superseded(backend: StorageBackend, target: Locator, text: str) -> None:
+    """Mark the notes that `text`, which is the note's now, says it replaces. Only by their whole names: that was said
+    a while ago, and one that is gone since needs no mark.
+    """
+    moment = datetime.now(UTC).isoformat(timespec="seconds")
+    replaced = parse_note(target.key, text)[0].supersedes
+    listed = note_files(backend, _project(target) or Locator(PERSONAL)) if replaced else ()
+    others = [info.locator for info in listed if info.locator != target]
+    for name in replaced:
+        found = [locator for locator in others if names(name, locator.key)]
+        if len(found) == 1:
+            set_status(backend, found[0], SUPERSEDED, moment)
 
 
 def _project(target: Locator) -> Locator | None:

@@ -95,7 +95,7 @@ def save_note(
         return text
 
     update(backend, place, edited)
-    marked = tuple(locator for locator in replaced if _set_status(backend, locator, SUPERSEDED, moment))
+    marked = tuple(locator for locator in replaced if set_status(backend, locator, SUPERSEDED, moment))
     return Saved(place, outcome, marked)
 
 
@@ -115,7 +115,7 @@ def check_supersession(
 def forget_note(backend: StorageBackend, locator: Locator, *, now: datetime | None = None) -> Saved:
     """Mark the note as deleted. Its file stays: whoever wants it back sets the status again."""
     moment = (now or datetime.now(UTC)).astimezone(UTC).isoformat(timespec="seconds")
-    changed = _set_status(backend, locator, DELETED, moment)
+    changed = set_status(backend, locator, DELETED, moment)
     return Saved(locator, FORGOTTEN if changed else UNCHANGED)
 
 
@@ -292,7 +292,7 @@ def _judgement(draft: Draft) -> Mapping[str, str]:
     return {name: value for name, value in given.items() if value}
 
 
-def _set_status(backend: StorageBackend, locator: Locator, status: str, moment: str) -> bool:
+def set_status(backend: StorageBackend, locator: Locator, status: str, moment: str) -> bool:
     """Whether anything had to be changed."""
     changed = False
 

@@ -135,6 +135,8 @@ def state(ledger: Ledger, step: Step) -> None:
     if not answer.code and ledger.world.keeps_state(place):
         path = answer.out.strip()
         key = os.path.relpath(path, ledger.world.folder_of(place))
+        if key.startswith(".."):  # the file of this device's copy, for a store that is no folder of plain files
+            key = f"projects/{path.rpartition('/projects/')[2]}"
         spot = (place, key)
         if key.startswith("projects/"):
             ledger.claim(step.device, step.checkout, place, key.split("/")[1])
@@ -148,11 +150,29 @@ def state(ledger: Ledger, step: Step) -> None:
         ledger.problem("lost", f"{step}: what was in {spot} before")
 
 
+def session_start(ledger: Ledger, step: Step) -> None:
+    """What an agent is told when it begins is of its own project, and is all of it if nothing was left out."""
+    world = ledger.world
+    if world.has_copy(ledger.place_of(step.device, step.checkout)):
+        world.event(step.device, step.checkout, "session-start")
+    answer = world.session_start(step.device, step.checkout)
+    if not ledger.settle(step.device, answer, set()):
+        return
+    wanted = ledger.wanted(step.device, step.checkout, answer.after)
+    told, may = tokens(answer.out), {token for token, _ in wanted}
+    may |= ledger.state(step.device, step.checkout, answer.after)
+    if told - may:
+        ledger.problem("shown to another", f"{step} is told {sorted(told - may)}")
+    must = {token for token, is_still in wanted if is_still and token not in ledger.doubtful}
+    if "Left out: nothing." in answer.out and must - told:
+        ledger.problem("not shown", f"{step} is not told {sorted(must - told)}")
+
+
 def shell(ledger: Ledger, step: Step) -> None:
     """`>>`, `sed -i` and `rm -r` on the first note of that name that the project here has."""
     raw = ledger.world.raw()
     for place, key, text in ledger.readable(step.device, step.checkout, raw):
-        if not key.endswith(f"/{step.words[1]}.md"):
+        if not key.endswith(f"/{step.words[1]}.md") or ledger.world.has_copy(place):
             continue
         path = os.path.join(ledger.world.folder_of(place), key)
         author = next((ledger.author[token] for token in tokens(text) if token in ledger.author), "")

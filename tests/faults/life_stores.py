@@ -111,7 +111,7 @@ def migrate(ledger: Ledger, step: Step) -> None:
 
 def sync(ledger: Ledger, step: Step) -> None:
     place, base, remote = f"{step.device}/team", f"base of {step.device}", "origin"
-    answer = run(ledger, step, *(("--store", "team") if "further" in ledger.world.set_up else ()), "git", "sync")
+    answer = run(ledger, step, *ledger.world.of_team, "git", "sync")
     if answer.code:
         ledger.problem("refused", f"{step}: {answer.err.strip()[-300:]}")
         return
@@ -154,7 +154,7 @@ def conflict(ledger: Ledger, step: Step) -> None:
 
 
 def resolve(ledger: Ledger, step: Step) -> None:
-    answer = run(ledger, step, *_of_vault(ledger), "vault", "resolve", *step.words)
+    answer = run(ledger, step, *ledger.world.of_team, "vault", "resolve", *step.words)
     changed = {spot for spot in answer.changed if spot[0] == "vault"}
     if answer.code:  # it settles what it can, and says what it left
         if all_tokens(answer.before) - all_tokens(answer.after):
@@ -164,7 +164,3 @@ def resolve(ledger: Ledger, step: Step) -> None:
     if lost:
         ledger.problem("lost", f"{step}: {sorted(lost)}")
     ledger.settle(step.device, answer, changed)
-
-
-def _of_vault(ledger: Ledger) -> tuple[str, ...]:
-    return ("--store", "team") if "further" in ledger.world.set_up else ()

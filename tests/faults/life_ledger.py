@@ -12,10 +12,12 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from tests.faults.life_world import DEVICES, all_tokens, is_current, is_note, tokens
+from tests.faults.life_texts import all_tokens, is_current, is_note, tokens
+from tests.faults.life_world import DEVICES
 
 if TYPE_CHECKING:
-    from tests.faults.life_world import Answer, Raw, World
+    from tests.faults.life_texts import Raw
+    from tests.faults.life_world import Answer, World
 
 Names = dict[str, set[str]]
 """The projects of one store: by name, their circles."""

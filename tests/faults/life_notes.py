@@ -9,7 +9,7 @@ import shutil
 from typing import TYPE_CHECKING
 
 from tests.faults.life_step import Step, notes_said, run
-from tests.faults.life_world import all_tokens, tokens
+from tests.faults.life_texts import all_tokens, tokens
 
 if TYPE_CHECKING:
     from tests.faults.life_ledger import Ledger, Spot

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from tests.faults.life_step import Step, below, run
-from tests.faults.life_world import all_tokens, tokens
+from tests.faults.life_texts import all_tokens, tokens
 
 if TYPE_CHECKING:
     from tests.faults.life_ledger import Ledger

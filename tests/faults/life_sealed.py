@@ -50,7 +50,7 @@ def encrypt(ledger: Ledger, step: Step) -> None:
 def meet(ledger: Ledger, step: Step) -> None:
     """What each device has reaches the other, where that takes a command."""
     for device in (*DEVICES, *DEVICES) if ledger.world.set_up.endswith("git") else ():
-        sync(ledger, Step(step.number, f"{step.what}, sync", device, step.checkout))
+        sync(ledger, Step(step.number, f"{step.what}, sync", device, "plain"))
 
 
 def _encryption(ledger: Ledger, step: Step, *words: str) -> bool:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import io
 import os
-import re
 import shutil
 import sys
 import tempfile
@@ -24,9 +23,12 @@ from agentm_kernel.plugin import Device, HookContext, ToolCall
 from agentm_recall import tool_writing
 from agentm_recall.commands import inbox
 from tests.faults.life_members import Recovery
+from tests.faults.life_texts import is_text, texts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
+
+    from tests.faults.life_texts import Raw
 
 DEVICES = ("ana", "ben")
 REMOTES = {
@@ -37,11 +39,7 @@ REMOTES = {
 """Three repositories; two have one name, and one has no remote, so that it is another project on each device."""
 APPROVED = "open-question"
 """The kind of notes that wait for the operator when agents save them."""
-TOKEN = re.compile(r"tok\d+x")
 _HARNESS = ".harness"
-
-Raw = dict[str, dict[str, str]]
-"""By place and key: the text."""
 
 
 @dataclass(frozen=True)
@@ -153,11 +151,11 @@ class World:
 
     def _stored(self, place: str) -> Iterator[tuple[str, str]]:
         if place == "bucket":
-            yield from ((key, data.decode()) for key, (_, data) in self.objects.items() if _is_text(key))
+            yield from ((key, data.decode()) for key, (_, data) in self.objects.items() if is_text(key))
             return
         folder = self.folder_of(place)
         self.recovery.learn(folder)
-        yield from _texts(folder)
+        yield from texts(folder)
 
     # -- commands -------------------------------------------------------------------------------------------------
 
@@ -277,42 +275,6 @@ class World:
         moved = self.path(device, "code", folder)
         os.rename(checkout.path, moved)
         checkout.path = moved
-
-
-def is_note(key: str) -> bool:
-    """Whether a key of a store is a note's: no plan, no kept version, no copy that a sync tool left."""
-    folders = key.split("/")
-    return folders[0] in ("projects", "personal") and "_harness" not in folders and ".sync-conflict-" not in key
-
-
-def is_current(text: str) -> bool:
-    """Whether recall may show the note that says this."""
-    head = text.split("\n---\n", 1)[0] if text.startswith("---\n") else ""
-    return not re.search(r"^status: (deleted|superseded)$", head, re.MULTILINE)
-
-
-def tokens(text: str) -> set[str]:
-    return set(TOKEN.findall(text))
-
-
-def all_tokens(raw: Raw, *places: str) -> set[str]:
-    return {token for place in places or raw for text in raw.get(place, {}).values() for token in tokens(text)}
-
-
-def _is_text(key: str) -> bool:
-    """Whether a file is a note, a plan or a kept version, and not of some program's own."""
-    is_log = key.startswith("_meta/") and not key.startswith("_meta/conflicts/")
-    return key.endswith(".md") and not key.rpartition("/")[2].startswith(".") and not is_log
-
-
-def _texts(folder: str) -> Iterator[tuple[str, str]]:
-    for path, folders, names in os.walk(folder):
-        folders[:] = sorted(name for name in folders if name != ".git")
-        for name in names:
-            key = os.path.relpath(os.path.join(path, name), folder)
-            if _is_text(key):
-                with open(os.path.join(folder, key), encoding="utf-8") as file:
-                    yield key, file.read()
 
 
 def _written(stream: io.TextIOWrapper) -> str:

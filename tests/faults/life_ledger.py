@@ -40,6 +40,8 @@ class Ledger:
     """By token: the circle that wrote it."""
     past: dict[tuple[str, str, str], str] = field(default_factory=dict)
     """By device, place and token: the key of the note whose history has to have it."""
+    replaced_in_plain: set[tuple[str, str]] = field(default_factory=set)
+    """Devices and tokens whose version in the history is not sealed: an encrypted store does not show it."""
     taken: dict[str, tuple[dict[str, str], Names, set[Spot]]] = field(default_factory=dict)
     """By id of a checkpoint: what the store said then, whose projects it had, and which had moved on."""
     doubtful: set[str] = field(default_factory=set)
@@ -99,6 +101,8 @@ class Ledger:
                     self.problem("lost", f"{token} of {place}/{key}")
                 if not key.startswith("_"):
                     self.past[device, place, token] = key
+                    if not self.world.is_sealed:
+                        self.replaced_in_plain.add((device, token))
         return True
 
     def claim(self, device: str, checkout: str, place: str, name: str) -> None:
@@ -241,12 +245,17 @@ class Ledger:
         versions: dict[Spot, set[str]] = {}
         raw = self.world.raw()
         for (device, place, token), key in self.past.items():
-            if token in all_tokens(raw):
+            if token in all_tokens(raw) or not self._is_shown(device, place, token):
                 continue
             if (device, f"{place}/{key}") not in versions:
                 versions[device, f"{place}/{key}"] = self._versions(device, place, key)
             if token not in versions[device, f"{place}/{key}"]:
                 self.problem("not in the history", f"{token} of {key} in {place}, on {device}")
+
+    def _is_shown(self, device: str, place: str, token: str) -> bool:
+        """Whether the history of a note shows a version to the store as it is now, encrypted or in plain."""
+        has_both = "encrypted" in self.world.set_up and place == self.world.team(device)
+        return not has_both or ((device, token) in self.replaced_in_plain) != self.world.is_sealed
 
     def _versions(self, device: str, place: str, key: str) -> set[str]:
         """The tokens in all earlier versions of a note."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -31,16 +32,17 @@ def decrypt(ledger: Ledger, step: Step) -> None:
         return
     meet(ledger, step)
     if _encryption(ledger, step, "decrypt", "--yes"):
-        world.is_sealed = False
+        world.is_sealed, world.keeper = False, step.device
         meet(ledger, step)
         world.done(_other(step.device), *world.of_team, "encryption", "decrypt", "--yes")
 
 
 def encrypt(ledger: Ledger, step: Step) -> None:
-    """A store that was made plain is encrypted again."""
+    """A store that was made plain is encrypted again, on the device that has kept the keys of what was sealed."""
     world = ledger.world
     if world.is_sealed:
         return
+    step = replace(step, device=world.keeper)
     meet(ledger, step)
     if _encryption(ledger, step, "init", *recovery(world), "--name", step.device, "--yes"):
         world.is_sealed = True

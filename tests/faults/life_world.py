@@ -87,6 +87,8 @@ class World:
     recovery: Recovery = field(default_factory=Recovery)
     is_sealed: bool = False
     """Whether the store that both devices share is encrypted now."""
+    keeper: str = ""
+    """Which device has made it plain, and kept its keys."""
 
     def __post_init__(self) -> None:
         self.is_sealed = "encrypted" in self.set_up

@@ -68,6 +68,10 @@ def lived(name: str, steps: Sequence[Step]) -> Ledger:
             if ledger.problems:
                 return ledger
         ledger.look_back()
+        if ledger.world.keeper:  # what was sealed is shown by an encrypted store, and what was plain by a plain one
+            other = "decrypt" if ledger.world.is_sealed else "encrypt"
+            live(ledger, Step(len(steps), other, ledger.world.keeper, "plain"))
+            ledger.look_back()
     return ledger
 
 

@@ -44,6 +44,8 @@ class Ledger:
     """Devices and tokens whose version in the history is not sealed: an encrypted store does not show it."""
     taken: dict[str, tuple[dict[str, str], Names, set[Spot]]] = field(default_factory=dict)
     """By id of a checkpoint: what the store said then, whose projects it had, and which had moved on."""
+    exported: dict[str, tuple[dict[str, str], Names]] = field(default_factory=dict)
+    """By folder: what the store said that was exported there, and whose projects it had."""
     doubtful: set[str] = field(default_factory=set)
     """Tokens of notes that another one says it replaced: recall may leave them out whatever became of them since."""
     problems: list[str] = field(default_factory=list)

@@ -55,7 +55,8 @@ def change(ledger: Ledger, step: Step) -> None:
         if "no session is given it" in answer.err:
             ledger.doubtful |= tokens(answer.after[new[0]].get(new[1], ""))
         for token in tokens(answer.before[spot[0]].get(spot[1], "")):
-            _check_reach(ledger, step, spot, token)
+            if step.what != "checkpoint undo":  # it is for the whole store
+                _check_reach(ledger, step, spot, token)
         if new != spot:
             moved = tokens(answer.before[spot[0]][spot[1]])
             if not moved <= tokens(answer.after[new[0]].get(new[1], "")):
@@ -65,6 +66,29 @@ def change(ledger: Ledger, step: Step) -> None:
                 ledger.problem("left behind", f"{step}: {spot}")
     if step.what == "notes edit" and spots and step.token not in all_tokens(answer.after):
         ledger.problem("lost", f"{step}: {step.token} was saved nowhere")
+
+
+def git_undo(ledger: Ledger, step: Step) -> None:
+    """What the operator takes back in the clone: one note, whoever's it is, and what it says now is kept."""
+    answer = run(ledger, step, *ledger.world.of_team, "git", "undo", *step.words)
+    said = re.search(r"^'(\S+)' is ", answer.out, re.MULTILINE)
+    ledger.settle(step.device, answer, {(ledger.world.team(step.device), said.group(1))} if said else set())
+
+
+def edit_plan(ledger: Ledger, step: Step) -> None:
+    """An agent edits the file of a plan; where that is a copy, an event of its life sends it."""
+    world, place = ledger.world, ledger.place_of(step.device, step.checkout)
+    path = run(ledger, step, "state", "path", *step.words).out.strip()
+    if not os.path.exists(path):
+        return
+    before = world.raw()
+    with open(path, "a", encoding="utf-8") as file:
+        file.write(f"- {step.token}\n")
+    ledger.author[step.token] = ledger.circle(step.device, step.checkout, place)
+    after = world.event(step.device, step.checkout, "turn-end").after
+    missing = (all_tokens(before) | {step.token}) - all_tokens(after)
+    if missing:
+        ledger.problem("lost", f"{step}: {sorted(missing)} of {path}")
 
 
 def propose(ledger: Ledger, step: Step) -> None:

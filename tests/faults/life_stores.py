@@ -57,6 +57,7 @@ def reindex(ledger: Ledger, step: Step) -> None:
 
 
 def export_and_import(ledger: Ledger, step: Step) -> None:
+    """A device writes everything into a folder, and takes over that folder, or the last one of the other device."""
     place = ledger.place_of(step.device, step.checkout)
     folder = os.path.join(ledger.world.folder, step.device, "export", step.words[0], place)
     answer = run(ledger, step, "export", step.words[0], folder)
@@ -69,6 +70,17 @@ def export_and_import(ledger: Ledger, step: Step) -> None:
         notes = {token for key, text in answer.after[place].items() if is_note(key) for token in tokens(text)}
         if not notes <= found:
             ledger.problem("lost", f"{step}: {sorted(notes - found)} is not in the export")
+        ledger.exported[folder] = answer.after[place], copy.deepcopy(ledger.names[place])
+    if step.words[1] == "other":
+        mine = os.path.join(ledger.world.folder, step.device, "")
+        others = [each for each in ledger.exported if f"/{step.words[0]}/" in each and not each.startswith(mine)]
+        folder = others[-1] if others else folder
+    if folder in ledger.exported:
+        _import(ledger, step, folder)
+
+
+def _import(ledger: Ledger, step: Step, folder: str) -> None:
+    stood, names = ledger.exported[folder]
     answer = run(ledger, step, "import", step.words[0], folder, "--keep-names", "--yes")
     for each in ledger.world.stores:  # what another store has taken over meanwhile stays behind, with exit code 1
         lost = all_tokens(answer.before, each) - all_tokens(answer.after, each)
@@ -76,9 +88,9 @@ def export_and_import(ledger: Ledger, step: Step) -> None:
             ledger.problem("lost", f"{step}: {sorted(lost)} of {each}")
     for each, key in answer.changed:
         came = tokens(answer.after[each].get(key, ""))
-        for source, text in answer.before[place].items():
+        for source, text in stood.items():
             if key.startswith("projects/") and source.startswith("projects/") and came & tokens(text):
-                circles = ledger.names[place].get(source.split("/")[1], set())
+                circles = names.get(source.split("/")[1], set())
                 ledger.names[each].setdefault(key.split("/")[1], set()).update(circles)
 
 

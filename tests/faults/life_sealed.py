@@ -42,7 +42,7 @@ def encrypt(ledger: Ledger, step: Step) -> None:
     world = ledger.world
     if world.is_sealed:
         return
-    step = replace(step, device=world.keeper)
+    step = replace(step, device=world.keeper, checkout="plain")
     meet(ledger, step)
     if _encryption(ledger, step, "init", *recovery(world), "--name", step.device, "--yes"):
         world.is_sealed = True

@@ -170,6 +170,17 @@ def test_projects_that_took_one_name_before_they_met_both_keep_it_and_their_note
         assert laptop.status()["problems"] == {}
 
 
+def test_of_two_clones_that_say_the_same_of_a_project_neither_takes_it_for_an_older_version(pair, monkeypatch):
+    one, other = pair
+    for laptop in (other, one):
+        _working_in(laptop, "widgets", "git@example.com:team/widgets.git", monkeypatch)
+        laptop.done("project", "register")
+    for laptop in (one, other, one):
+        laptop.done("git", "sync")
+    for laptop in pair:
+        assert laptop.status()["problems"] == {}
+
+
 def test_projects_that_took_one_name_find_their_notes_after_an_event_too(pair, monkeypatch):
     for laptop, number in zip(pair, (1, 2), strict=True):
         laptop.done("config", "set", "plugins.git.pull_ttl", "0.001")

@@ -41,7 +41,9 @@ def _unite(store: StorageBackend, sealed: Sealed, note: Locator, version: Locato
         whole = united(note.key, (text or kept).encode(), kept.encode())
         if whole is None:
             raise InvalidContentError(f"'{note}' and '{version}' cannot be put together")
-        return whole.decode()
+        # Never the text that is there: it has to be sealed anew, or the device whose version lost would take the one
+        # that won for an older version that somebody brought back.
+        return whole.decode() + ("\n" if whole.decode() == text else "")
 
     update(store, note, both)
     store.delete(version)

@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import copy
 import json
-import os
 import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from tests.faults.life_world import all_tokens, is_current, is_note, tokens
+from tests.faults.life_texts import all_tokens, is_current, is_note, tokens
+from tests.faults.life_world import DEVICES
 
 if TYPE_CHECKING:
-    from tests.faults.life_world import Answer, Raw, World
+    from tests.faults.life_texts import Raw
+    from tests.faults.life_world import Answer, World
 
 Names = dict[str, set[str]]
 """The projects of one store: by name, their circles."""
@@ -39,8 +40,12 @@ class Ledger:
     """By token: the circle that wrote it."""
     past: dict[tuple[str, str, str], str] = field(default_factory=dict)
     """By device, place and token: the key of the note whose history has to have it."""
+    replaced_in_plain: set[tuple[str, str]] = field(default_factory=set)
+    """Devices and tokens whose version in the history is not sealed: an encrypted store does not show it."""
     taken: dict[str, tuple[dict[str, str], Names, set[Spot]]] = field(default_factory=dict)
     """By id of a checkpoint: what the store said then, whose projects it had, and which had moved on."""
+    exported: dict[str, tuple[dict[str, str], Names]] = field(default_factory=dict)
+    """By folder: what the store said that was exported there, and whose projects it had."""
     doubtful: set[str] = field(default_factory=set)
     """Tokens of notes that another one says it replaced: recall may leave them out whatever became of them since."""
     problems: list[str] = field(default_factory=list)
@@ -98,6 +103,8 @@ class Ledger:
                     self.problem("lost", f"{token} of {place}/{key}")
                 if not key.startswith("_"):
                     self.past[device, place, token] = key
+                    if not self.world.is_sealed:
+                        self.replaced_in_plain.add((device, token))
         return True
 
     def claim(self, device: str, checkout: str, place: str, name: str) -> None:
@@ -132,6 +139,9 @@ class Ledger:
     def look(self) -> None:
         """Each session sees what is its own and the operator's, all of it, and nothing else."""
         raw = self.world.raw()
+        for device in DEVICES if self.world.is_sealed else ():
+            if readable := self.world.in_plain(self.world.team(device)):
+                self.problem("readable", f"{readable[:3]} without a key")
         for device, checkout in list(self.world.checkouts):
             self._look_at_notes(device, checkout, raw)
             self._look_at_state(device, checkout, raw)
@@ -147,18 +157,14 @@ class Ledger:
             if not has_moved_on and not is_left_over:
                 self.problem("refused", f"{who} may not look: {listed.err.strip()[-200:]}")
             return
-        wanted = {
-            (token, is_current(text))
-            for where, key, text in self.readable(device, checkout, raw)
-            for token in tokens(text)
-            if not self._is_left_behind(device, checkout, where, key)
-            if key.startswith("personal/") or self.circle(device, checkout, where) in self.owners((where, key), token)
-        }
+        wanted = self.wanted(device, checkout, raw)
         found = json.loads(listed.out)
         keys = {note["key"] for note in found["notes"]}
         stood = {(where, key): text for where, key, text in self.readable(device, checkout, raw)}
         seen = {token for (_, key), text in stood.items() if key in keys for token in tokens(text)}
         is_torn = len(self.projects_of(place, self.circle(device, checkout, place))) > 1
+        if self.world.has_copy(place):  # hooks wait for no network: an event brings their copy up to date
+            self.world.event(device, checkout, "session-start")
         self._compare(f"{who} lists", {token for token, _ in wanted}, seen, is_torn=is_torn)
         said = self.world.agentm(device, checkout, "recall-here", "--limit", "1000000")
         recalled = tokens(said.out)
@@ -167,17 +173,23 @@ class Ledger:
         }
         self._compare(f"{who} recalls", current, recalled, is_torn=is_torn)
 
+    def wanted(self, device: str, checkout: str, raw: Raw) -> set[tuple[str, bool]]:
+        """The tokens of the notes that a session is to be shown, and whether recall may."""
+        return {
+            (token, is_current(text))
+            for where, key, text in self.readable(device, checkout, raw)
+            for token in tokens(text)
+            if not self._is_left_behind(device, checkout, where, key)
+            if key.startswith("personal/") or self.circle(device, checkout, where) in self.owners((where, key), token)
+        }
+
     def _is_left_behind(self, device: str, checkout: str, place: str, key: str) -> bool:
         """Whether a note came under a name that its project has left: `doctor` has to say so, and what to run."""
         name = _name(key)
         if not name or name in self.names[place]:
             return False
-        record = os.path.join(self.world.folder_of(place), "projects", name, "_project.json")
-        if not os.path.exists(record):
+        if '"moved_to' not in self.world.text(place, f"projects/{name}/_project.json"):
             return False
-        with open(record, encoding="utf-8") as file:
-            if '"moved_to' not in file.read():
-                return False
         if f"`agentm project rename {name} " not in self.world.agentm(device, checkout, "doctor").out:
             self.problem("not said", f"{key} in {place} is left behind, and doctor does not tell {device}")
         return True
@@ -209,32 +221,43 @@ class Ledger:
         if (place, circle) in self.left:
             return
         names = self.projects_of(place, circle)
-        if self.world.keeps_state(place):
-            folders = tuple(f"projects/{name}/_harness/" for name in names)
-            wanted = {key: text for key, text in raw[place].items() if key.startswith(folders)}
-        else:
-            wanted = raw[f"{device}:{checkout}"]
         said = self.world.agentm(device, checkout, "state", "list")
         files = [] if said.code else said.out.split()
         found = {file: self.world.agentm(device, checkout, "state", "read", file).out for file in files}
         self._compare(
             f"{device} in {checkout} reads as state",
-            {token for key, text in wanted.items() if ".sync-conflict-" not in key for token in tokens(text)},
+            self.state(device, checkout, raw),
             {token for text in found.values() for token in tokens(text)},
             is_torn=len(names) > 1,
         )
+
+    def state(self, device: str, checkout: str, raw: Raw) -> set[str]:
+        """The tokens of the plans that a session is to read."""
+        place = self.place_of(device, checkout)
+        if self.world.keeps_state(place):
+            names = self.projects_of(place, self.circle(device, checkout, place))
+            folders = tuple(f"projects/{name}/_harness/" for name in names)
+            files = {key: text for key, text in raw[place].items() if key.startswith(folders)}
+        else:
+            files = raw[f"{device}:{checkout}"]
+        return {token for key, text in files.items() if ".sync-conflict-" not in key for token in tokens(text)}
 
     def look_back(self) -> None:
         """What was replaced is in the history of its note, on the device that replaced it."""
         versions: dict[Spot, set[str]] = {}
         raw = self.world.raw()
         for (device, place, token), key in self.past.items():
-            if token in all_tokens(raw):
+            if token in all_tokens(raw) or not self._is_shown(device, place, token):
                 continue
             if (device, f"{place}/{key}") not in versions:
                 versions[device, f"{place}/{key}"] = self._versions(device, place, key)
             if token not in versions[device, f"{place}/{key}"]:
                 self.problem("not in the history", f"{token} of {key} in {place}, on {device}")
+
+    def _is_shown(self, device: str, place: str, token: str) -> bool:
+        """Whether the history of a note shows a version to the store as it is now, encrypted or in plain."""
+        has_both = "encrypted" in self.world.set_up and place == self.world.team(device)
+        return not has_both or ((device, token) in self.replaced_in_plain) != self.world.is_sealed
 
     def _versions(self, device: str, place: str, key: str) -> set[str]:
         """The tokens in all earlier versions of a note."""

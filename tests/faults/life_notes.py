@@ -9,7 +9,7 @@ import shutil
 from typing import TYPE_CHECKING
 
 from tests.faults.life_step import Step, notes_said, run
-from tests.faults.life_world import all_tokens, tokens
+from tests.faults.life_texts import all_tokens, tokens
 
 if TYPE_CHECKING:
     from tests.faults.life_ledger import Ledger, Spot
@@ -55,7 +55,8 @@ def change(ledger: Ledger, step: Step) -> None:
         if "no session is given it" in answer.err:
             ledger.doubtful |= tokens(answer.after[new[0]].get(new[1], ""))
         for token in tokens(answer.before[spot[0]].get(spot[1], "")):
-            _check_reach(ledger, step, spot, token)
+            if step.what != "checkpoint undo":  # it is for the whole store
+                _check_reach(ledger, step, spot, token)
         if new != spot:
             moved = tokens(answer.before[spot[0]][spot[1]])
             if not moved <= tokens(answer.after[new[0]].get(new[1], "")):
@@ -65,6 +66,29 @@ def change(ledger: Ledger, step: Step) -> None:
                 ledger.problem("left behind", f"{step}: {spot}")
     if step.what == "notes edit" and spots and step.token not in all_tokens(answer.after):
         ledger.problem("lost", f"{step}: {step.token} was saved nowhere")
+
+
+def git_undo(ledger: Ledger, step: Step) -> None:
+    """What the operator takes back in the clone: one note, whoever's it is, and what it says now is kept."""
+    answer = run(ledger, step, *ledger.world.of_team, "git", "undo", *step.words)
+    said = re.search(r"^'(\S+)' is ", answer.out, re.MULTILINE)
+    ledger.settle(step.device, answer, {(ledger.world.team(step.device), said.group(1))} if said else set())
+
+
+def edit_plan(ledger: Ledger, step: Step) -> None:
+    """An agent edits the file of a plan; where that is a copy, an event of its life sends it."""
+    world, place = ledger.world, ledger.place_of(step.device, step.checkout)
+    path = run(ledger, step, "state", "path", *step.words).out.strip()
+    if not os.path.exists(path):
+        return
+    before = world.raw()
+    with open(path, "a", encoding="utf-8") as file:
+        file.write(f"- {step.token}\n")
+    ledger.author[step.token] = ledger.circle(step.device, step.checkout, place)
+    after = world.event(step.device, step.checkout, "turn-end").after
+    missing = (all_tokens(before) | {step.token}) - all_tokens(after)
+    if missing:
+        ledger.problem("lost", f"{step}: {sorted(missing)} of {path}")
 
 
 def propose(ledger: Ledger, step: Step) -> None:
@@ -135,6 +159,8 @@ def state(ledger: Ledger, step: Step) -> None:
     if not answer.code and ledger.world.keeps_state(place):
         path = answer.out.strip()
         key = os.path.relpath(path, ledger.world.folder_of(place))
+        if key.startswith(".."):  # the file of this device's copy, for a store that is no folder of plain files
+            key = f"projects/{path.rpartition('/projects/')[2]}"
         spot = (place, key)
         if key.startswith("projects/"):
             ledger.claim(step.device, step.checkout, place, key.split("/")[1])
@@ -148,11 +174,29 @@ def state(ledger: Ledger, step: Step) -> None:
         ledger.problem("lost", f"{step}: what was in {spot} before")
 
 
+def session_start(ledger: Ledger, step: Step) -> None:
+    """What an agent is told when it begins is of its own project, and is all of it if nothing was left out."""
+    world = ledger.world
+    if world.has_copy(ledger.place_of(step.device, step.checkout)):
+        world.event(step.device, step.checkout, "session-start")
+    answer = world.session_start(step.device, step.checkout)
+    if not ledger.settle(step.device, answer, set()):
+        return
+    wanted = ledger.wanted(step.device, step.checkout, answer.after)
+    told, may = tokens(answer.out), {token for token, _ in wanted}
+    may |= ledger.state(step.device, step.checkout, answer.after)
+    if told - may:
+        ledger.problem("shown to another", f"{step} is told {sorted(told - may)}")
+    must = {token for token, is_still in wanted if is_still and token not in ledger.doubtful}
+    if "Left out: nothing." in answer.out and must - told:
+        ledger.problem("not shown", f"{step} is not told {sorted(must - told)}")
+
+
 def shell(ledger: Ledger, step: Step) -> None:
     """`>>`, `sed -i` and `rm -r` on the first note of that name that the project here has."""
     raw = ledger.world.raw()
     for place, key, text in ledger.readable(step.device, step.checkout, raw):
-        if not key.endswith(f"/{step.words[1]}.md"):
+        if not key.endswith(f"/{step.words[1]}.md") or ledger.world.has_copy(place):
             continue
         path = os.path.join(ledger.world.folder_of(place), key)
         author = next((ledger.author[token] for token in tokens(text) if token in ledger.author), "")

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from tests.faults.life_step import Step, below, run
-from tests.faults.life_world import all_tokens, tokens
+from tests.faults.life_texts import all_tokens, tokens
 
 if TYPE_CHECKING:
     from tests.faults.life_ledger import Ledger
@@ -17,6 +17,10 @@ def register(ledger: Ledger, step: Step) -> None:
     if ledger.settle(step.device, answer, set()):
         place, name = ledger.place_of(step.device, step.checkout), answer.out.split()[-1]
         circles = ledger.names[place].get(name)
+        if '"moved_to_store' in ledger.world.text(place, f"projects/{name}/_project.json"):
+            # The operator says that it is a project that is in another store by now: it is refused until it is, too.
+            ledger.left.add((place, ledger.circle(step.device, step.checkout, place)))
+            return
         if "--adopt" in step.words and circles:
             # The device remembers what this checkout is; the store, that its remote is one of the project's.
             if ledger.circle(step.device, step.checkout, place) not in circles:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tests.faults import life_notes, life_projects, life_stores
+from tests.faults import life_notes, life_projects, life_sealed, life_stores
+from tests.faults.life_set_ups import SET_UPS
 from tests.faults.life_step import Step
 from tests.faults.life_world import DEVICES, REMOTES
 
@@ -63,7 +64,10 @@ _WORDS: dict[str, Callable[[random.Random], tuple[str, ...]]] = {
         ),
     ),
     "notes undo": lambda rng: (rng.choice(SLUGS),),
+    "checkpoint undo": lambda rng: (rng.choice(SLUGS),),
     "notes confirm": lambda rng: (rng.choice(SLUGS),),
+    "git undo": lambda rng: (rng.choice(SLUGS),),
+    "edit plan": lambda rng: (rng.choice(STATE),),
     "forget": lambda rng: (rng.choice(SLUGS),),
     "propose": lambda rng: (rng.choice(SLUGS),),
     "state write": lambda rng: (rng.choice(STATE),),
@@ -74,7 +78,7 @@ _WORDS: dict[str, Callable[[random.Random], tuple[str, ...]]] = {
     "use-store": lambda rng: (rng.choice(("team", "team", "default")), *rng.choice(((), ("--move", "--yes")))),
     "restore": lambda rng: rng.choice(((), (), ("--keep-extra",), ("--path", f"projects/{rng.choice(NAMES)}/facts"))),
     "reindex": lambda rng: rng.choice(((), ("--update",))),
-    "export and import": lambda rng: (rng.choice(("okf", "markdown")),),
+    "export and import": lambda rng: (rng.choice(("okf", "markdown")), rng.choice(("own", "own", "other"))),
     "migrate": lambda rng: rng.choice(((), ("--keep-apart",))),
     "conflict": lambda rng: (rng.choice(SLUGS),),
     "resolve": lambda rng: rng.choice(
@@ -83,6 +87,10 @@ _WORDS: dict[str, Callable[[random.Random], tuple[str, ...]]] = {
     "shell": lambda rng: (rng.choice((">>", ">>", "sed", "rm")), rng.choice(SLUGS)),
     "checkout": lambda rng: (rng.choice(("cp", "mv", "set-url")),),
 }
+_FURTHER = tuple(name for name in SET_UPS if "further" in name)
+_ENCRYPTED = tuple(name for name in SET_UPS if "encrypted" in name)
+_CLONES = tuple(name for name in SET_UPS if name.endswith("git"))
+_OF_FILES = ("vault", "further vault", "moving")
 STEPS: dict[str, tuple[int, Callable[[Ledger, Step], None], tuple[str, ...]]] = {
     "save": (30, life_notes.save, ()),
     "notes edit": (5, life_notes.change, ()),
@@ -95,18 +103,25 @@ STEPS: dict[str, tuple[int, Callable[[Ledger, Step], None], tuple[str, ...]]] = 
     "inbox reject": (1, life_notes.decide, ()),
     "state write": (4, life_notes.state, ()),
     "state append": (4, life_notes.state, ()),
+    "edit plan": (3, life_notes.edit_plan, ()),
+    "git undo": (2, life_notes.git_undo, _CLONES),
     "register": (3, life_projects.register, ()),
     "rename": (5, life_projects.rename, ()),
     "merge": (4, life_projects.merge, ()),
-    "use-store": (8, life_projects.use_store, ("further vault", "further git")),
+    "use-store": (8, life_projects.use_store, _FURTHER),
     "checkpoint": (3, life_stores.checkpoint, ()),
     "restore": (3, life_stores.restore, ()),
     "reindex": (1, life_stores.reindex, ()),
     "export and import": (2, life_stores.export_and_import, ()),
     "migrate": (4, life_stores.migrate, ("moving",)),
-    "sync": (8, life_stores.sync, ("git", "further git")),
-    "conflict": (4, life_stores.conflict, ("vault", "further vault", "moving")),
-    "resolve": (4, life_stores.resolve, ("vault", "further vault", "moving")),
+    "sync": (8, life_stores.sync, _CLONES),
+    "conflict": (4, life_stores.conflict, _OF_FILES),
+    "resolve": (4, life_stores.resolve, _OF_FILES),
+    "rotate": (3, life_sealed.rotate, _ENCRYPTED),
+    "decrypt": (2, life_sealed.decrypt, _ENCRYPTED),
+    "encrypt": (4, life_sealed.encrypt, _ENCRYPTED),
+    "session start": (3, life_notes.session_start, ()),
+    "checkpoint undo": (2, life_notes.change, ()),
     "shell": (6, life_notes.shell, ()),
     "checkout": (3, life_projects.checkout, ()),
 }

@@ -9,7 +9,7 @@ import re
 from typing import TYPE_CHECKING
 
 from tests.faults.life_step import Step, run
-from tests.faults.life_world import all_tokens, is_note, tokens
+from tests.faults.life_texts import all_tokens, is_note, tokens
 
 if TYPE_CHECKING:
     from tests.faults.life_ledger import Ledger, Names
@@ -57,6 +57,7 @@ def reindex(ledger: Ledger, step: Step) -> None:
 
 
 def export_and_import(ledger: Ledger, step: Step) -> None:
+    """A device writes everything into a folder, and takes over that folder, or the last one of the other device."""
     place = ledger.place_of(step.device, step.checkout)
     folder = os.path.join(ledger.world.folder, step.device, "export", step.words[0], place)
     answer = run(ledger, step, "export", step.words[0], folder)
@@ -69,6 +70,17 @@ def export_and_import(ledger: Ledger, step: Step) -> None:
         notes = {token for key, text in answer.after[place].items() if is_note(key) for token in tokens(text)}
         if not notes <= found:
             ledger.problem("lost", f"{step}: {sorted(notes - found)} is not in the export")
+        ledger.exported[folder] = answer.after[place], copy.deepcopy(ledger.names[place])
+    if step.words[1] == "other":
+        mine = os.path.join(ledger.world.folder, step.device, "")
+        others = [each for each in ledger.exported if f"/{step.words[0]}/" in each and not each.startswith(mine)]
+        folder = others[-1] if others else folder
+    if folder in ledger.exported:
+        _import(ledger, step, folder)
+
+
+def _import(ledger: Ledger, step: Step, folder: str) -> None:
+    stood, names = ledger.exported[folder]
     answer = run(ledger, step, "import", step.words[0], folder, "--keep-names", "--yes")
     for each in ledger.world.stores:  # what another store has taken over meanwhile stays behind, with exit code 1
         lost = all_tokens(answer.before, each) - all_tokens(answer.after, each)
@@ -76,9 +88,9 @@ def export_and_import(ledger: Ledger, step: Step) -> None:
             ledger.problem("lost", f"{step}: {sorted(lost)} of {each}")
     for each, key in answer.changed:
         came = tokens(answer.after[each].get(key, ""))
-        for source, text in answer.before[place].items():
+        for source, text in stood.items():
             if key.startswith("projects/") and source.startswith("projects/") and came & tokens(text):
-                circles = ledger.names[place].get(source.split("/")[1], set())
+                circles = names.get(source.split("/")[1], set())
                 ledger.names[each].setdefault(key.split("/")[1], set()).update(circles)
 
 
@@ -111,7 +123,9 @@ def migrate(ledger: Ledger, step: Step) -> None:
 
 def sync(ledger: Ledger, step: Step) -> None:
     place, base, remote = f"{step.device}/team", f"base of {step.device}", "origin"
-    answer = run(ledger, step, *(("--store", "team") if "further" in ledger.world.set_up else ()), "git", "sync")
+    answer = run(ledger, step, *ledger.world.of_team, "git", "sync")
+    if ledger.world.is_sealed:
+        accept_older(ledger, step)
     if answer.code:
         ledger.problem("refused", f"{step}: {answer.err.strip()[-300:]}")
         return
@@ -127,6 +141,16 @@ def sync(ledger: Ledger, step: Step) -> None:
     names = _joined(ledger.names[place], ledger.names[remote], ledger.names.get(base, {}))
     for each in (place, remote, base):
         ledger.names[each] = copy.deepcopy(names)
+
+
+def accept_older(ledger: Ledger, step: Step) -> None:
+    """Where the version that was sealed before the other one won, the operator is asked, and takes it."""
+    encryption = (*ledger.world.of_team, "encryption")
+    listed = run(ledger, step, *encryption, "status", "--json")
+    found = json.loads(listed.out or "{}").get("problems", {})
+    older = [key for key, why in found.items() if key.endswith(".md") and "older version" in why]
+    if older:
+        ledger.world.done(step.device, *encryption, "accept", *older)
 
 
 def _joined(here: Names, there: Names, before: Names) -> Names:
@@ -154,7 +178,7 @@ def conflict(ledger: Ledger, step: Step) -> None:
 
 
 def resolve(ledger: Ledger, step: Step) -> None:
-    answer = run(ledger, step, *_of_vault(ledger), "vault", "resolve", *step.words)
+    answer = run(ledger, step, *ledger.world.of_team, "vault", "resolve", *step.words)
     changed = {spot for spot in answer.changed if spot[0] == "vault"}
     if answer.code:  # it settles what it can, and says what it left
         if all_tokens(answer.before) - all_tokens(answer.after):
@@ -164,7 +188,3 @@ def resolve(ledger: Ledger, step: Step) -> None:
     if lost:
         ledger.problem("lost", f"{step}: {sorted(lost)}")
     ledger.settle(step.device, answer, changed)
-
-
-def _of_vault(ledger: Ledger) -> tuple[str, ...]:
-    return ("--store", "team") if "further" in ledger.world.set_up else ()

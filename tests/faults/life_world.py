@@ -5,22 +5,30 @@ from __future__ import annotations
 import contextlib
 import io
 import os
-import re
 import shutil
-import subprocess
 import sys
-from dataclasses import dataclass, field
+import tempfile
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 from unittest import mock
 
-from agentm_kernel.cli import exit_code_of
+from memory_bucket import KEYS, Objects
+
+from agentm_bucket import events as bucket_events
+from agentm_encryption import events as encryption_events
+from agentm_encryption.envelope import is_sealed
+from agentm_kernel.cli import exit_code_of, hook
 from agentm_kernel.cli.app import run
-from agentm_kernel.plugin import Device, ToolCall
+from agentm_kernel.plugin import Device, HookContext, ToolCall
 from agentm_recall import tool_writing
 from agentm_recall.commands import inbox
+from tests.faults.life_members import Recovery
+from tests.faults.life_texts import is_text, texts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
+
+    from tests.faults.life_texts import Raw
 
 DEVICES = ("ana", "ben")
 REMOTES = {
@@ -31,12 +39,7 @@ REMOTES = {
 """Three repositories; two have one name, and one has no remote, so that it is another project on each device."""
 APPROVED = "open-question"
 """The kind of notes that wait for the operator when agents save them."""
-SET_UPS = ("local", "vault", "git", "further vault", "further git", "moving")
-TOKEN = re.compile(r"tok\d+x")
 _HARNESS = ".harness"
-
-Raw = dict[str, dict[str, str]]
-"""By place and key: the text."""
 
 
 @dataclass(frozen=True)
@@ -79,54 +82,29 @@ class World:
     default: dict[str, str] = field(default_factory=dict)
     """By device: the place of its default store."""
     checkouts: dict[tuple[str, str], Checkout] = field(default_factory=dict)
+    objects: Objects = field(default_factory=Objects)
+    """Those of the bucket."""
+    recovery: Recovery = field(default_factory=Recovery)
+    is_sealed: bool = False
+    """Whether the store that both devices share is encrypted now."""
+    keeper: str = ""
+    """Which device has made it plain, and kept its keys."""
 
     def __post_init__(self) -> None:
+        self.is_sealed = "encrypted" in self.set_up
         for device in DEVICES:
             os.mkdir(os.path.join(self.folder, device))
             for name, remote in REMOTES.items():
-                self.checkouts[device, name] = checkout = Checkout(device, self._path(device, "code", name), remote)
+                self.checkouts[device, name] = checkout = Checkout(device, self.path(device, "code", name), remote)
                 os.makedirs(os.path.join(checkout.path, ".git"))
                 with open(os.path.join(checkout.path, ".git", "HEAD"), "w", encoding="ascii") as file:
                     file.write("ref: refs/heads/main\n")
                 self.set_remote(device, name, remote)
             self.default[device] = device
-        if self.set_up.endswith("git"):
-            subprocess.run(
-                ["git", "init", "-q", "--bare", self._path("team.git")], check=True, env=self.environ("ana")
-            )
-        for device in DEVICES:
-            self._set_up(device)
-
-    def _set_up(self, device: str) -> None:
-        vault, remote = self._path("vault"), f"file://{self._path('team.git')}"
-        clone = self.folder_of(f"{device}/team")
-        commands: dict[str, list[tuple[str, ...]]] = {
-            "local": [],
-            "vault": [("vault", "init", vault, "--create", "--use")],
-            "git": [("git", "init", clone, remote, "--use")],
-            "further vault": [
-                ("vault", "init", vault, "--create"),
-                ("store", "add", "team", "vault", f"vault_path={vault}"),
-            ],
-            "further git": [
-                ("git", "init", clone, remote),
-                ("store", "add", "team", "git", f"root={clone}", f"remote={remote}"),
-            ],
-            "moving": [
-                ("vault", "init", vault, "--create"),
-                ("config", "set", "storage.backend", "device-local"),
-                ("config", "set", "plugins.vault.vault_path", vault),
-            ],
-        }
-        for command in commands[self.set_up]:
-            answer = self.agentm(device, "plain", *command)
-            assert answer.code == 0, answer.err
-        self.agentm(device, "plain", "config", "set", "capture.approve", APPROVED)
-        self.default[device] = {"vault": "vault", "git": f"{device}/team"}.get(self.set_up, device)
 
     # -- places ---------------------------------------------------------------------------------------------------
 
-    def _path(self, *names: str) -> str:
+    def path(self, *names: str) -> str:
         return os.path.join(self.folder, *names)
 
     def folder_of(self, place: str) -> str:
@@ -134,18 +112,24 @@ class World:
         if ":" in place:
             device, _, name = place.partition(":")
             return os.path.join(self.checkouts[device, name].path, _HARNESS)
-        return self._path(place, ".agentm", "memory") if place in DEVICES else self._path(place)
+        return self.path(place, ".agentm", "memory") if place in DEVICES else self.path(place)
 
     def place_at(self, path: str) -> str:
-        return next(place for place in self.stores if self.folder_of(place) == path)
+        return next((place for place in self.stores if self.folder_of(place) == path), "bucket")
 
     @property
     def stores(self) -> tuple[str, ...]:
-        return (*DEVICES, *(f"{device}/team" for device in DEVICES), "vault")
+        return (*DEVICES, *(f"{device}/team" for device in DEVICES), "vault", "bucket")
 
     def team(self, device: str) -> str:
-        """The place of the further store of a device."""
-        return f"{device}/team" if self.set_up.endswith("git") else "vault"
+        """The place of the store of a device that is not its own alone."""
+        kind = self.set_up.rpartition(" ")[2]
+        return {"git": f"{device}/team", "bucket": "bucket"}.get(kind, "vault")
+
+    @property
+    def of_team(self) -> tuple[str, ...]:
+        """What names that store in a command."""
+        return ("--store", "team") if "further" in self.set_up else ()
 
     def keeps_state(self, place: str) -> bool:
         return place not in DEVICES
@@ -153,16 +137,37 @@ class World:
     def raw(self) -> Raw:
         """Every note, plan and kept version, as other programs see them."""
         places = (*self.stores, *(f"{device}:{name}" for device, name in self.checkouts))
-        return {place: dict(_texts(self.folder_of(place))) for place in places}
+        return {place: {key: self.recovery.text(text) for key, text in self._stored(place)} for place in places}
+
+    def text(self, place: str, key: str) -> str:
+        """What any file of a store says; nothing if there is none."""
+        if place == "bucket":
+            return self.objects[key][1].decode() if key in self.objects else ""
+        with contextlib.suppress(FileNotFoundError), open(os.path.join(self.folder_of(place), key)) as file:
+            return self.recovery.text(file.read())
+        return ""
+
+    def in_plain(self, place: str) -> list[str]:
+        """The notes and plans that can be read without a key."""
+        return [key for key, text in self._stored(place) if not is_sealed(text)]
+
+    def _stored(self, place: str) -> Iterator[tuple[str, str]]:
+        if place == "bucket":
+            yield from ((key, data.decode()) for key, (_, data) in self.objects.items() if is_text(key))
+            return
+        folder = self.folder_of(place)
+        self.recovery.learn(folder)
+        yield from texts(folder)
 
     # -- commands -------------------------------------------------------------------------------------------------
 
     def environ(self, device: str) -> dict[str, str]:
         return {
-            "HOME": self._path(device),
+            "HOME": self.path(device),
             "PATH": os.environ["PATH"],
             "GIT_CONFIG_NOSYSTEM": "1",
             "GIT_AUTHOR_NAME": device,
+            **KEYS,
         }
 
     def agentm(
@@ -170,7 +175,18 @@ class World:
     ) -> Answer:
         """The command in this process, as a person gives it in the checkout; a question is answered with yes."""
         with mock.patch.object(inbox, "ask_operator"):
-            return self._do(device, checkout, lambda: run(Device.now(), list(words)), text, more or {})
+            return self._do(device, checkout, lambda: run(Device.now(), list(words)), text, more)
+
+    def done(self, device: str, *words: str) -> str:
+        """The same where it has to succeed."""
+        answer = self.agentm(device, "plain", *words)
+        assert answer.code == 0, (words, answer.err)
+        return answer.out
+
+    def synced(self) -> None:
+        """What each device has reaches the other, where that takes a command."""
+        for device in (*DEVICES, *DEVICES) if self.set_up.endswith("git") else ():
+            self.done(device, *self.of_team, "git", "sync")
 
     def propose(self, device: str, checkout: str, title: str, body: str) -> Answer:
         """What an agent there wants to remember, by its tool."""
@@ -180,7 +196,7 @@ class World:
             tool_writing.save(ToolCall(Device.now(), roots, "codex", lambda *_: None), title, body, APPROVED)
             return 0
 
-        return self._do(device, checkout, call_tool, "", {})
+        return self._do(device, checkout, call_tool)
 
     def _do(
         self,
@@ -196,8 +212,9 @@ class World:
         before = self.raw()
         with contextlib.ExitStack() as around:
             around.enter_context(contextlib.chdir(self.checkouts[device, checkout].path))
-            around.enter_context(mock.patch.dict(os.environ, {**self.environ(device), **more}, clear=True))
+            around.enter_context(mock.patch.dict(os.environ, {**self.environ(device), **(more or {})}, clear=True))
             around.enter_context(mock.patch.object(sys, "stdin", given))
+            around.enter_context(mock.patch("agentm_bucket.client.Client", self.objects.client))
             around.enter_context(contextlib.redirect_stdout(out))
             around.enter_context(contextlib.redirect_stderr(err))
             try:
@@ -205,6 +222,41 @@ class World:
             except SystemExit as ended:
                 code = int(ended.code or 0)
         return Answer(code, _written(out), _written(err), before, self.raw())
+
+    def session_start(self, device: str, checkout: str) -> Answer:
+        """What an agent that begins there is told. Its time is not limited: it would end this process."""
+        event = {"cwd": self.checkouts[device, checkout].path}
+
+        def answer() -> int:
+            hook.answer(Device.now(), "session-start", None)
+            return 0
+
+        with (
+            tempfile.TemporaryFile(dir=self.folder) as said,
+            mock.patch.object(hook, "in_a_thread"),
+            mock.patch.object(hook, "read_event", return_value=event),
+            mock.patch.object(hook, "divert_stdout", side_effect=lambda: os.dup(said.fileno())),
+        ):
+            done = self._do(device, checkout, answer)
+            said.seek(0)
+            return replace(done, out=said.read().decode())
+
+    def event(self, device: str, checkout: str, name: str) -> Answer:
+        """What plugins with a copy of a shared store on the device do at an event of an agent there."""
+        root = self.checkouts[device, checkout].path
+
+        def tell() -> int:
+            own = Device.now()
+            for each in (own, own.of_store(own.bound_store(root))):
+                for plugin in (encryption_events, bucket_events):
+                    plugin.agentm_event(name, HookContext(each, root))
+            return 0
+
+        return self._do(device, checkout, tell)
+
+    def has_copy(self, place: str) -> bool:
+        """Whether hooks of a device read a copy of the store that they have there."""
+        return place == "bucket" or (self.is_sealed and place in ("vault", *(f"{device}/team" for device in DEVICES)))
 
     # -- what happens to checkouts ----------------------------------------------------------------------------------
 
@@ -216,46 +268,15 @@ class World:
 
     def copy(self, device: str, name: str, new: str) -> None:
         there = self.checkouts[device, name]
-        copied = Checkout(device, self._path(device, "code", new), there.remote)
+        copied = Checkout(device, self.path(device, "code", new), there.remote)
         shutil.copytree(there.path, copied.path)
         self.checkouts[device, new] = copied
 
     def move(self, device: str, name: str, folder: str) -> None:
         checkout = self.checkouts[device, name]
-        moved = self._path(device, "code", folder)
+        moved = self.path(device, "code", folder)
         os.rename(checkout.path, moved)
         checkout.path = moved
-
-
-def is_note(key: str) -> bool:
-    """Whether a key of a store is a note's: no plan, no kept version, no copy that a sync tool left."""
-    folders = key.split("/")
-    return folders[0] in ("projects", "personal") and "_harness" not in folders and ".sync-conflict-" not in key
-
-
-def is_current(text: str) -> bool:
-    """Whether recall may show the note that says this."""
-    head = text.split("\n---\n", 1)[0] if text.startswith("---\n") else ""
-    return not re.search(r"^status: (deleted|superseded)$", head, re.MULTILINE)
-
-
-def tokens(text: str) -> set[str]:
-    return set(TOKEN.findall(text))
-
-
-def all_tokens(raw: Raw, *places: str) -> set[str]:
-    return {token for place in places or raw for text in raw.get(place, {}).values() for token in tokens(text)}
-
-
-def _texts(folder: str) -> Iterator[tuple[str, str]]:
-    for path, folders, names in os.walk(folder):
-        folders[:] = sorted(name for name in folders if name != ".git")
-        for name in names:
-            key = os.path.relpath(os.path.join(path, name), folder)
-            is_log = key.startswith("_meta/") and not key.startswith("_meta/conflicts/")
-            if name.endswith(".md") and not name.startswith(".") and not is_log:
-                with open(os.path.join(folder, key), encoding="utf-8") as file:
-                    yield key, file.read()
 
 
 def _written(stream: io.TextIOWrapper) -> str:

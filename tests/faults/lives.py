@@ -16,9 +16,10 @@ from agentm_kernel.plugin import Locator
 from agentm_kernel.projects import lookup
 from tests.faults.harness import Outcome, scratch
 from tests.faults.life_ledger import Ledger
+from tests.faults.life_set_ups import SET_UPS, set_up
 from tests.faults.life_step import Step
 from tests.faults.life_steps import draw, live
-from tests.faults.life_world import SET_UPS, World
+from tests.faults.life_world import World
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -27,35 +28,39 @@ if TYPE_CHECKING:
     from tests.faults.harness import Intensity
 
 _BETWEEN_LOOKS = 6
+_DRAWN = 6
+"""How many of the set-ups a short run lives in."""
 
 
 def campaign(intensity: Intensity) -> Outcome:
     outcome = Outcome("commands in whole lives of two devices")
     done = lives = 0
-    for number in range(intensity.pick(short=len(SET_UPS), full=20 * len(SET_UPS))):
-        set_up = SET_UPS[number % len(SET_UPS)]
+    drawn = intensity.random("set-ups").sample(SET_UPS, intensity.pick(short=_DRAWN, full=len(SET_UPS)))
+    for number in range(intensity.pick(short=1, full=20) * len(drawn)):
+        name = drawn[number % len(drawn)]
         rng = intensity.random(f"lives {number}")
-        steps = [draw(rng, each, set_up) for each in range(intensity.pick(short=18, full=48))]
-        ledger = lived(set_up, steps)
+        steps = [draw(rng, each, name) for each in range(intensity.pick(short=18, full=48))]
+        ledger = lived(name, steps)
         outcome.count += ledger.done + ledger.refused
         lives, done = lives + 1, done + ledger.done
         if ledger.problems:
             kind, _, what = ledger.problems[0].partition(": ")
-            outcome.violation(kind, f"{what}; life {number}, {set_up}:\n{told(shrunk(set_up, steps, kind))}")
+            outcome.violation(kind, f"{what}; life {number}, {name}:\n{told(shrunk(name, steps, kind))}")
     outcome.measured |= {"lives": lives, "commands that were done": done}
-    for name, (steps, patched) in _CONTROLS.items():
-        broken = Outcome(name)
+    for control, (steps, patched) in _CONTROLS.items():
+        broken = Outcome(control)
         with mock.patch.object(*patched):
             for problem in lived("local", steps).problems:
                 broken.violation(*problem.split(": ", 1))
-        outcome.control(name, broken)
+        outcome.control(control, broken)
     return outcome
 
 
-def lived(set_up: str, steps: Sequence[Step]) -> Ledger:
+def lived(name: str, steps: Sequence[Step]) -> Ledger:
     """What the ledger says after these steps, or at the first look that found something wrong."""
     with scratch(in_memory=True) as folder:
-        ledger = Ledger(World(folder, set_up))
+        ledger = Ledger(World(folder, name))
+        set_up(ledger.world)
         for count, step in enumerate(steps, 1):
             live(ledger, step)
             if count % _BETWEEN_LOOKS == 0 or count == len(steps):
@@ -63,17 +68,21 @@ def lived(set_up: str, steps: Sequence[Step]) -> Ledger:
             if ledger.problems:
                 return ledger
         ledger.look_back()
+        if ledger.world.keeper:  # what was sealed is shown by an encrypted store, and what was plain by a plain one
+            other = "decrypt" if ledger.world.is_sealed else "encrypt"
+            live(ledger, Step(len(steps), other, ledger.world.keeper, "plain"))
+            ledger.look_back()
     return ledger
 
 
-def shrunk(set_up: str, steps: list[Step], kind: str) -> list[Step]:
+def shrunk(name: str, steps: list[Step], kind: str) -> list[Step]:
     """As few of the steps as still show a problem of this kind."""
     size = len(steps) // 2
     while size:
         start = 0
         while start < len(steps):
             fewer = steps[:start] + steps[start + size :]
-            if any(problem.startswith(f"{kind}:") for problem in lived(set_up, fewer).problems):
+            if any(problem.startswith(f"{kind}:") for problem in lived(name, fewer).problems):
                 steps = fewer
             else:
                 start += size

@@ -8,8 +8,9 @@ import time
 import pytest
 from encrypted_laptops import Laptop
 
+from agentm_git.events import agentm_event
 from agentm_kernel import Locator
-from agentm_kernel.plugin import IntegrityError
+from agentm_kernel.plugin import Device, HookContext, IntegrityError
 
 SECRET = "the launch code is heliotrope"
 
@@ -143,3 +144,49 @@ def test_of_two_devices_that_made_new_keys_at_once_one_takes_those_of_the_other_
     for laptop in pair:
         assert [laptop.store().read(each) for each in (note, *written)] == [SECRET] * 3
         laptop.done("encryption", "status")
+
+
+def _working_in(laptop, name, remote, monkeypatch):
+    git = laptop.home / name / ".git"
+    git.mkdir(parents=True)
+    (git / "HEAD").write_text("ref: refs/heads/main\n")
+    (git / "config").write_text(f'[remote "origin"]\n\turl = {remote}\n')
+    monkeypatch.chdir(git.parent)
+
+
+@pytest.mark.parametrize("policy", ["rebase", "merge", "last-writer-wins", "split-conflicts"])
+def test_projects_that_took_one_name_before_they_met_both_keep_it_and_their_notes(pair, policy, monkeypatch):
+    for laptop, number in zip(pair, (1, 2), strict=True):
+        laptop.done("config", "set", "plugins.git.conflict", policy)
+        _working_in(laptop, "widgets", f"git@example.com:team-{number}/widgets.git", monkeypatch)
+        laptop.done("save", "--kind", "fact", "--slug", f"of-{number}", text="The port is 8080.\n")
+    one, other = pair
+    for laptop in (one, other, one, other):
+        laptop.done("git", "sync")
+    for laptop, number in zip(pair, (1, 2), strict=True):
+        monkeypatch.chdir(laptop.home / "widgets")
+        assert f"facts/of-{number}" in laptop.done("notes", "list")
+        assert not [found for found in laptop.store().walk(Locator("_meta/conflicts")) if not found.is_dir]
+        assert laptop.status()["problems"] == {}
+
+
+def test_of_two_clones_that_say_the_same_of_a_project_neither_takes_it_for_an_older_version(pair, monkeypatch):
+    one, other = pair
+    for laptop in (other, one):
+        _working_in(laptop, "widgets", "git@example.com:team/widgets.git", monkeypatch)
+        laptop.done("project", "register")
+    for laptop in (one, other, one):
+        laptop.done("git", "sync")
+    for laptop in pair:
+        assert laptop.status()["problems"] == {}
+
+
+def test_projects_that_took_one_name_find_their_notes_after_an_event_too(pair, monkeypatch):
+    for laptop, number in zip(pair, (1, 2), strict=True):
+        laptop.done("config", "set", "plugins.git.pull_ttl", "0.001")
+        _working_in(laptop, "widgets", f"git@example.com:team-{number}/widgets.git", monkeypatch)
+        laptop.done("save", "--kind", "fact", "--slug", f"of-{number}", text="The port is 8080.\n")
+    one, other = pair
+    one.done("git", "sync")
+    agentm_event("session-start", {}, HookContext(Device.now(other.environ), str(other.home / "widgets")))
+    assert "facts/of-2" in other.done("notes", "list")

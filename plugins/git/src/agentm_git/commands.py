@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     F = TypeVar("F", bound=Callable[..., object])
 
 _KIND = (GitStore, WorkingCopy, "clone", "agentm git init PATH [URL]")
+_VERBS = ("committed", "pulled", "pushed")
 _SETTLING = [policy for policy in CONFLICTS if policy not in ("abort", "manual")]
 _OF_ONE_CLONE = ("remote", "branch", "conflict", "token_env")
 _OF_ANY_CLONE = ("name", "email", "username", "credential_command", "deadline")
@@ -124,12 +125,16 @@ def sync(conflict: str | None, rewritten: str | None, message: str, as_json: boo
     Exits 1 if a note is in no commit, or if what the origin has is not here: it says why.
     """
     from agentm_git.condition import LEFT_OUT, UNREAD, distance
+    from agentm_git.sealed_records import unite_sealed
 
     store, git = selected_store(*_KIND)
     may_write = _may_write(store)
     if may_write:
-        outcomes = git.sync(SyncTrigger("manual"), message or "agentm: sync", conflict, rewritten)
-        done = dict(zip(("committed", "pulled", "pushed"), outcomes, strict=False))
+        given = SyncTrigger("manual"), message or "agentm: sync", conflict, rewritten
+        done = dict(zip(_VERBS, git.sync(*given), strict=False))
+        if unite_sealed(store):  # then the others get it at once
+            again = zip(_VERBS, git.sync(*given), strict=False)
+            done |= {verb: outcome for verb, outcome in again if outcome.changed}
     else:
         done = {"pulled": git.clone.pull(conflict, rewritten)}
     apart = distance(git.clone)

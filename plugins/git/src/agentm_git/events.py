@@ -28,10 +28,14 @@ def agentm_event(name: str, payload: Mapping[str, object], context: HookContext)
     """One line about what was done. An origin that cannot be reached is said, and is no failure: what was written is
     committed, and the next event sends it. Diverged histories that the policy does not settle are a failure.
     """
-    if name not in (*PULLING, *PUSHING):
+    if name not in (*PULLING, *PUSHING) or context.device.config.storage_backend != PROTOCOL:
         return None
-    store = _selected(context)
-    if store is None:
+    from agentm_git.backend import GitStore
+    from agentm_git.sealed_records import unite_sealed
+
+    selected = context.device.store(read_only=False)
+    store = selected.facet(WorkingCopy)
+    if not isinstance(store, GitStore):
         return None
     trigger = _trigger(name, payload)
     done: list[SyncOutcome] = []
@@ -39,6 +43,7 @@ def agentm_event(name: str, payload: Mapping[str, object], context: HookContext)
         done.append(store.commit(f"agentm: notes at {name}", (), trigger))
         if store.settings.remote:
             done += _with_origin(store, trigger)
+            unite_sealed(selected)
     except StorageConflictError:
         raise
     except StorageIOError as error:
@@ -53,15 +58,6 @@ def _with_origin(store: GitStore, trigger: SyncTrigger) -> Iterable[SyncOutcome]
     pulled = store.clone.pulled_at()
     if pulled is None or not 0 <= time.time() - pulled < store.settings.pull_ttl:
         yield store.pull(trigger)
-
-
-def _selected(context: HookContext) -> GitStore | None:
-    from agentm_git.backend import GitStore
-
-    if context.device.config.storage_backend != PROTOCOL:
-        return None
-    store = context.device.store(read_only=False).facet(WorkingCopy)
-    return store if isinstance(store, GitStore) else None
 
 
 def _trigger(name: str, payload: Mapping[str, object]) -> SyncTrigger:

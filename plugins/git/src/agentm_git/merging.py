@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from agentm_git.applying import read_blobs
 from agentm_git.folder import REGULAR, beside, kept_place, locator_of
-from agentm_git.records import united
+from agentm_git.records import says_who_is_who, united
 from agentm_git.settings import ABORT, LAST_WRITER_WINS, MANUAL, MERGE, SPLIT_CONFLICTS
 from agentm_kernel.plugin import STAMP_KEY, StorageConflictError
 
@@ -195,7 +195,7 @@ class Merger:
         """Where the version that loses goes; `None` for what is no note: history has it."""
         if not loser.is_file or locator_of(path) is None:
             return None
-        if self._policy == SPLIT_CONFLICTS:
+        if self._policy == SPLIT_CONFLICTS and not says_who_is_who(path):
             return beside(path, loser.identity)
         return kept_place(path, loser.identity)
 

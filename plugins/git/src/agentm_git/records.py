@@ -14,9 +14,14 @@ from typing import Any
 from agentm_kernel.plugin import MOVED_TO_STORE, layout
 
 
+def says_who_is_who(path: str) -> bool:
+    """Whether a note is one of the kernel's own, of which no version may lose."""
+    return path == layout.REPOS_KEY or path.startswith(f"{layout.REMOTES}/") or _is_record(path)
+
+
 def united(path: str, origin: bytes, here: bytes) -> bytes | None:
     """Both versions of such a note as one; `None` for any other note, and for what cannot be understood."""
-    if not (path == layout.REPOS_KEY or path.startswith(f"{layout.REMOTES}/") or _is_record(path)):
+    if not says_who_is_who(path):
         return None
     try:
         sides = [json.loads(text) for text in (origin, here)]

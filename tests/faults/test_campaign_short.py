@@ -22,9 +22,14 @@ HANGS = 300  # seconds; each takes a few
 pytestmark = pytest.mark.timeout(2 * HANGS)
 
 
+SETTLED = {"lives": ("--seed", "141119")}
+"""The ledger of whole lives is a model of the whole product: a new seed may find a gap in it as well as a fault. That is
+for `make faults`; here it notices what a change breaks."""
+
+
 @pytest.mark.parametrize("name", sorted(CAMPAIGNS))
 def test_the_store_survives_and_a_broken_one_is_caught(name: str) -> None:
-    _check(name, *_run(name))
+    _check(name, *_run(name, *SETTLED.get(name, ())))
 
 
 @pytest.mark.parametrize(("name", "seed"), [(name, seed) for name, seeds in FOUND_SEEDS.items() for seed in seeds])

@@ -23,8 +23,8 @@ pytestmark = pytest.mark.timeout(2 * HANGS)
 
 
 SETTLED = {"lives": ("--seed", "141119")}
-"""The ledger of whole lives is a model of the whole product: a new seed may find a gap in it as well as a fault. That is
-for `make faults`; here it notices what a change breaks."""
+"""The ledger of whole lives is a model of the whole product: a new seed may find a gap in it as well as a fault. That
+is for `make faults`; here it notices what a change breaks."""
 
 
 @pytest.mark.parametrize("name", sorted(CAMPAIGNS))

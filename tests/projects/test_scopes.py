@@ -237,7 +237,7 @@ def test_a_tool_call_finds_a_project_that_is_named(laptop: Laptop) -> None:
     from agentm_recall.tool_place import place_for_reading, place_for_writing
 
     call = ToolCall(Device.now(laptop.environ), (str(laptop.checkout("diary", None)),), "test", print)
-    for place in (place_for_reading(call, "widgets"), place_for_writing(call, "widgets")):
+    for place in (place_for_reading(call, "widgets"), place_for_writing(call, "widgets", claiming=True)):
         assert place.backend.describe() == str(laptop.team)
     assert [part.store for part in place.parts] == ["team", "default"]
 

@@ -40,7 +40,8 @@ def run(home: Home, browsing: Browsing, rounds: int) -> tuple[int, int]:
             stop.set()
             agent.join()
         for window in windows:
-            assert [line for line in window.said if "409" not in line] == []
+            if told := [line for line in window.said if "409" not in line]:
+                raise AssertionError(f"the browser's console says {told}")
             window.context.close()
     written = home.text(NOTE).split()
     wanted = [f"{name}{number}" for name in "ab" for number in range(rounds)] + agent.said

@@ -196,5 +196,5 @@ def test_other_events_and_other_stores_are_no_business_of_a_bucket(
     tmp_path: Path, desk: Desk, objects: Objects
 ) -> None:
     objects.trouble = RequestFailed(Failure.FATAL, "no network")
-    assert desk.event("workspace-open") is None
+    assert desk.event("tool-call") is None
     assert Desk(tmp_path / "local").event("turn-end") is None

@@ -17,8 +17,7 @@ def marks_of(call: HookCall, keys: Collection[str]) -> list[str]:
 
     Half of that time is for what comes after: a session may have been given many notes, and a store may be slow.
     """
-    left = call.time_left
-    if not keys or left < _LEAST_TIME:
+    if not keys or (left := call.time_left) < _LEAST_TIME:
         return []
     from agentm_hosts.receipt import receipt_of
     from agentm_kernel.plugin import AgentmError, Locator, layout

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from playwright.sync_api import Browser, Page as Tab, sync_playwright
+from playwright.sync_api import Browser, ConsoleMessage, Page as Tab, sync_playwright
 
 from tests.view.memory import Page
 
@@ -30,10 +30,14 @@ class Window:
         self.tab: Tab = self.context.new_page()
         self.said: list[str] = []
         """What the console said, and what went wrong in scripts."""
-        self.tab.on("console", lambda message: self.said.append(f"{message.type}: {message.text}"))
+        self.tab.on("console", self._hear)
         self.tab.on("pageerror", lambda error: self.said.append(f"error: {error}"))
         self.tab.goto(address)
         self.settle()
+
+    def _hear(self, message: ConsoleMessage) -> None:
+        if "Autofocus processing was blocked" not in message.text:  # the script was faster than the browser
+            self.said.append(f"{message.type}: {message.text}")
 
     @property
     def bearer(self) -> str:

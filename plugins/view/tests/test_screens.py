@@ -287,7 +287,7 @@ def test_health_shows_the_worst_first_and_counts_what_wants_a_look(
     device = object()
     monkeypatch.setattr(page.memory, "device", lambda: device)
     preview = {device: SimpleNamespace(status="ok", line="a folder")}
-    monkeypatch.setattr("agentm_view.screens.house.storage_preview", lambda *, device: preview[device])
+    monkeypatch.setattr("agentm_view.screens.health.storage_preview", lambda *, device: preview[device])
     page.rows = [DoctorRow(status, status, "said") for status in ("ok", "warn", "fail")]
     drawn = page.draw("health", [])
     assert re.findall("<strong>([a-z]*)</strong>", drawn) == ["fail", "warn", "storage", "ok"]

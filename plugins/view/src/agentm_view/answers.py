@@ -11,9 +11,9 @@ from agentm_view.doing import ChangedMeanwhile, Doing, status_of
 from agentm_view.links import Links
 from agentm_view.memory import Listing
 from agentm_view.routes import SCREENS, asked_for, make_screen, split
-from agentm_view.screens.house import named_panel
 from agentm_view.screens.note import changed_meanwhile
 from agentm_view.screens.notes import found
+from agentm_view.screens.panel import named_panel
 from agentm_view.screens.pieces import draw_panel, failure
 from agentm_view.watching import Watcher
 

@@ -16,7 +16,7 @@ from agentm_kernel.plugin import (
 )
 from agentm_view.diff import with_line_ends
 from agentm_view.memory import asked
-from agentm_view.screens.house import named_panel
+from agentm_view.screens.panel import named_panel
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -33,15 +33,15 @@ def split(address: str) -> tuple[str, dict[str, str]]:
 
 def make_screen(given: Asked, path: str) -> Screen:
     """The screen at `path`; `NotFoundError` where there is none."""
-    from agentm_view.screens import house, note, notes, today
+    from agentm_view.screens import graph, health, note, notes, panel, projects, today
 
     plain = {
         "": today.today,
         "notes": notes.notes,
         "search": notes.search,
-        "projects": notes.projects,
-        "graph": house.graph,
-        "health": house.health,
+        "projects": projects.projects,
+        "graph": graph.graph,
+        "health": health.health,
     }
     if path in plain:
         return plain[path](given)
@@ -53,7 +53,7 @@ def make_screen(given: Asked, path: str) -> Screen:
     if top == "note" and rest:
         return note.note(given, rest)
     if top == "project" and rest:
-        return notes.project(given, rest)
+        return projects.project(given, rest)
     if top == "panel" and rest:
-        return house.panel(given, rest)
+        return panel.panel(given, rest)
     raise NotFoundError(f"there is no screen at /{path}", hint="begin at the first screen: /")

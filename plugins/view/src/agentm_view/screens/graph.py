@@ -1,59 +1,18 @@
-"""How the memory itself is: health, panels of plugins on screens of their own, and the graph of notes."""
+"""The graph: which notes belong together, drawn and as a list."""
 
 from __future__ import annotations
 
 import json
 from typing import TYPE_CHECKING, Any
 
-from agentm_kernel import storage_preview
-from agentm_kernel.plugin import NotFoundError
 from agentm_view.blocks import Drawing
 from agentm_view.html import Html, join, tag
 from agentm_view.screens import Screen, empty, heading, section
-from agentm_view.screens.pieces import draw_panel, failure_of
 
 if TYPE_CHECKING:
-    from agentm_kernel.plugin import Panel
     from agentm_view.screens import Asked
 
 _MOST_NODES = 150
-
-
-def health(given: Asked) -> Screen:
-    """What `agentm doctor` finds, worst first."""
-    preview = storage_preview(device=given.memory.device())
-    rows, failures = given.memory.doctor_rows()
-    found: list[dict[str, Any]] = [{"status": preview.status, "label": "storage", "text": preview.line}]
-    found += [{"status": row.status, "label": row.check, "text": row.message, "hint": row.hint} for row in rows]
-    order = {"fail": 0, "warn": 1, "ok": 2}
-    found.sort(key=lambda row: order.get(row["status"], 3))
-    bad = sum(row["status"] in ("fail", "warn") for row in found) + len(failures)
-    said = "Everything is fine." if not bad else f"{bad} of {len(found) + len(failures)} want a look."
-    drawing = Drawing(given.links, "health", may_act=False, render=given.renderer.render)
-    html = join(
-        heading("Health", said=said),
-        *(failure_of(one) for one in failures),
-        drawing.draw([{"type": "rows", "rows": found}]),
-    )
-    return Screen("Health", html)
-
-
-def panel(given: Asked, name: str) -> Screen:
-    """A panel on a screen of its own, asked for what the address says."""
-    found = named_panel(given, name)
-    body = draw_panel(given, found, given.query)
-    return Screen(
-        found.title, join(heading(found.title), body or empty("Nothing here", "There is nothing to show yet."))
-    )
-
-
-def named_panel(given: Asked, name: str) -> Panel:
-    panels, failures = given.memory.panels()
-    for one in panels:
-        if one.name == name:
-            return one
-    why = failures[0].message if failures else "the plugin that it belongs to is not installed"
-    raise NotFoundError(f"there is no panel '{name}': {why}", hint="`agentm plugins list` shows what is installed")
 
 
 def graph(given: Asked) -> Screen:

@@ -145,7 +145,8 @@ def test_an_ordinary_prompt_loads_sqlite_and_otherwise_only_what_is_small(rememb
 
     assert not_ours(loaded - bare) <= SMALL | OF_SQLITE
     assert ("agentm_recall.index.refresh" in loaded) == (index != "up to date")
-    assert loaded.isdisjoint({"agentm_recall.index.history", "agentm_recall.index.rescoring"})  # for other questions
+    for_other_questions = {"agentm_recall.index.history", "agentm_recall.index.long_questions"}
+    assert loaded.isdisjoint(for_other_questions)
 
 
 @pytest.mark.parametrize("event", ["turn-end", "session-end"])

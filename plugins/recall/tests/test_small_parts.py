@@ -9,8 +9,8 @@ import pytest
 from agentm_kernel.plugin import AgentmError, Locator
 from agentm_recall.commands.notes_changing import _kind_of_place
 from agentm_recall.gathering import _forget
+from agentm_recall.index.long_questions import _IN_TITLE, _IN_TITLE_OF_PASTE, _SECOND_PASSAGE, _WHOLE, _score
 from agentm_recall.index.outlines import Outline
-from agentm_recall.index.rescoring import _IN_TITLE, _IN_TITLE_OF_PASTE, _SECOND_PASSAGE, _WHOLE, _score
 
 FOLDER = "projects/widgets/facts"
 

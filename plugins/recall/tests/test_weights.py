@@ -12,8 +12,8 @@ from agentm_recall.index.contents import Contents
 from agentm_recall.index.coverage import confidence
 from agentm_recall.index.database import Database
 from agentm_recall.index.lexicon import Lexicon
+from agentm_recall.index.long_questions import rescored
 from agentm_recall.index.plan import Plan, plan_of
-from agentm_recall.index.rescoring import rescored
 
 
 def sure(

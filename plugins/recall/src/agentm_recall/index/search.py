@@ -159,7 +159,7 @@ def _weighed(
 ) -> tuple[list[Hit], list[Hit]]:
     """The hits, best first, and those that are left out for being deleted or replaced."""
     if not plan.question.is_short:
-        from agentm_recall.index.rescoring import rescored  # here, because a short one does without
+        from agentm_recall.index.long_questions import rescored  # here, because a short one does without
 
         ranked = rescored(plan, Contents(database, plan.lexicon, (number for number, _ in ranked)), ranked)
     notes = database.by_id(number for number, _ in ranked)

@@ -1,4 +1,5 @@
-"""The write floor: confined directories, the store mutex, atomic replacement, and `FileStore` over the three.
+"""This user's own directories, and the write floor: confined directories, the store mutex, atomic replacement, and
+`FileStore` over the three.
 
 Here is what lies outside of stores: this user's directories, and the small files in them and in checkouts. Hooks read
 those, so nothing is waited for: a FIFO or a device in the place of a file is an error at once.

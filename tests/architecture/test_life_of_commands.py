@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import re
 import shutil
+from typing import TYPE_CHECKING
 
 import pytest
 from tests.architecture.trace import COMMANDS, PAGE, ROOT, block, drawn, files, trace
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
 
@@ -52,11 +56,56 @@ def test_every_file_of_the_kernel_has_its_line_in_the_words_of_its_docstring():
     assert files() in PAGE.read_text(encoding="utf-8"), "run `python -m tests.architecture.trace`"
 
 
-def test_every_file_that_the_map_names_is_there():
-    text = PAGE.read_text(encoding="utf-8")
-    named = [name for name in re.findall(r"`([\w./-]+(?:\.pyi?|\.txt|\.toml|/))`", text) if "/" in name]
-    named = [name for name in named if not name.startswith(".")]
+_NAMED = re.compile(r"`(?!\.)([^`\s]+(?:\.(?:pyi?|txt|toml)|/))`((?: \((?:`\w+`(?:, )?)+\))?)")
+"""A file or folder, and what is said in brackets to be defined in it."""
+_FROM = ("", "kernel/agentm_kernel/", "plugins/*/src/")
 
-    assert len(named) >= 40
-    for name in named:
-        assert (ROOT / name).exists() or (ROOT / "kernel" / "agentm_kernel" / name).exists(), name
+
+def there(name: str) -> list[Path]:
+    """What the map means by a name: below the repository, the kernel, or the sources of a plugin."""
+    return [
+        path for start in _FROM for path in ROOT.glob(start + name.rstrip("/")) if path.is_dir() == name.endswith("/")
+    ]
+
+
+def defines(path: Path, name: str) -> bool:
+    text = path.read_text(encoding="utf-8")
+    said = rf"^\s*(?:(?:class|def) {name}\b|{name}(?:: [^=\n]+)? = |Option\(\s*\"{name}\")"
+    return re.search(said, text, re.MULTILINE) is not None
+
+
+def not_there(text: str) -> list[str]:
+    """The files that a text names and nobody finds, and what is not defined in those that it is looked for in."""
+    missing = []
+    for name, brackets in _NAMED.findall(text):
+        found = there(name)
+        missing += [] if found else [name]
+        wanted = re.findall(r"\w+", brackets)
+        missing += [f"{name} ({each})" for path in found for each in wanted if not defines(path, each)]
+    return missing
+
+
+def test_every_file_that_the_map_names_is_there_and_defines_what_it_is_said_to_define():
+    text = PAGE.read_text(encoding="utf-8")
+    section = text[text.index("## Where does a change go?") : text.index("## Every file of the kernel")]
+    rows = [line for line in section.splitlines() if line.startswith("| ") and line != "| change | goes to |"]
+
+    assert len(rows) >= 50
+    assert [row for row in rows if not _NAMED.search(row.split(" | ", 1)[1])] == []
+    assert not_there(text) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "`seam/backends.py`",
+        "`agentm_recall/phase.py`",
+        "`…/phases.py`",
+        "`phases.py`",
+        "`seam/backend/`",
+        "`seam/backend.py` (`API_VERSIONS`)",
+        "`seam/backend.py` (`API_VERSION`, `backend`)",
+    ],
+)
+def test_a_name_that_is_misspelt_or_cut_short_is_noticed(text: str) -> None:
+    assert len(not_there(text)) == 1

@@ -59,9 +59,8 @@ def claim(store: StorageBackend, project: Checkout, checkouts: Checkouts) -> Pla
             record = find_record(store, project, checkouts)
             if record is None:
                 lookup.find_unclaimed(store, project, checkouts)  # raises where nobody can tell which project it is
-            checkout_id = _known_by(project)  # in here: nobody is to find an id that is not remembered yet
-            record = record or _take_name(store, project, _remembering(checkouts, checkout_id, project))
-            return _remembered(checkouts, checkout_id, record, project)
+                record = _take_name(store, project, _remembering(checkouts, project))
+            return _remembered(checkouts, _known_by(project), record, project)
     checkout_id = make_checkout_id(project)
     record = record or _take_name(store, project)
     if project.remote is not None and (not record.remotes or len(record.ids) > 1):
@@ -73,12 +72,11 @@ def claim(store: StorageBackend, project: Checkout, checkouts: Checkouts) -> Pla
 def claim_as(store: StorageBackend, project: Checkout, checkouts: Checkouts, slug: str, *, adopting: bool) -> Place:
     """Let the operator say which project this is: a name that is free, has notes without an owner, or is adopted."""
     record = read_record(store, slug)
-    if record is not None and not adopting:  # first: who is refused gets no id, which would be one that nobody knows
+    if record is not None and not adopting:
         _refuse_other_owner(store, record, project, checkouts.find(read_checkout_id(project)))
-    checkout_id = _known_by(project)
     if record is None:
         folder = lookup.has_notes(store, slug) or Locator(f"{PROJECTS}/{slug}")
-        record = _create(store, folder, project.remote, _remembering(checkouts, checkout_id, project))
+        record = _create(store, folder, project.remote, _remembering(checkouts, project))
         if record is None:
             raise ConfigError(
                 f"another project has just taken the name '{slug}', or has it in another spelling",
@@ -86,12 +84,12 @@ def claim_as(store: StorageBackend, project: Checkout, checkouts: Checkouts, slu
             )
     if project.remote is not None:
         record = add_remote(store, record, project.remote)
-    return _remembered(checkouts, checkout_id, record, project)
+    return _remembered(checkouts, _known_by(project), record, project)
 
 
-def _known_by(project: Checkout) -> str | None:
+def _known_by(project: Checkout, new: str | None = None) -> str | None:
     """The id of the checkout, which alone tells what a project without a remote is."""
-    checkout_id = make_checkout_id(project)
+    checkout_id = make_checkout_id(project, new)
     if checkout_id is None and project.remote is None:
         place = project.id_folder or project.root
         raise ConfigError(
@@ -101,14 +99,19 @@ def _known_by(project: Checkout) -> str | None:
     return checkout_id
 
 
-def _remembering(checkouts: Checkouts, checkout_id: str | None, project: Checkout) -> First | None:
+def _remembering(checkouts: Checkouts, project: Checkout) -> First | None:
     """What comes before a record is made: who is cut off after that finds it again, and takes no second name.
 
-    Not where the checkout was another project before: that is not forgotten for one that could not be made.
+    An id is remembered before the checkout has it: one that nobody knows would be that of a project which this device
+    forgot. Not where the checkout was another project before: that is not forgotten for one that could not be made.
     """
-    if checkouts.find(checkout_id) is not None:
-        return None
-    return lambda record: _remembered(checkouts, checkout_id, record, project)
+    known, new = read_checkout_id(project), os.urandom(ID_LENGTH // 2).hex()
+
+    def remember(record: ProjectRecord) -> None:
+        _remembered(checkouts, known or new + project.part, record, project)
+        _known_by(project, new)
+
+    return remember if checkouts.find(known) is None else None
 
 
 def _remembered(checkouts: Checkouts, checkout_id: str | None, record: ProjectRecord, project: Checkout) -> Place:
@@ -283,14 +286,14 @@ def record_move(
 # ------------------------------------------------------------------------------------------------ in the checkout
 
 
-def make_checkout_id(checkout: Checkout) -> str | None:
-    """The id, made if there is none yet or only that of a folder that this is a copy of; `None` where it cannot be
-    written.
+def make_checkout_id(checkout: Checkout, new: str | None = None) -> str | None:
+    """The id, made if there is none yet or only that of a folder that this is a copy of: then it is `new`, or any.
+    `None` where it cannot be written.
     """
     known, is_placed = read_placed_id(checkout)
     if known is not None and is_placed:
         return known + checkout.part
-    folder, new = checkout.id_folder, os.urandom(ID_LENGTH // 2).hex()
+    folder, new = checkout.id_folder, new or os.urandom(ID_LENGTH // 2).hex()
     place = path_as_text(folder or checkout.root)
 
     def placed(document: dict[str, object]) -> dict[str, object]:

@@ -289,6 +289,27 @@ def test_a_first_write_without_a_remote_that_is_cut_off_takes_no_second_name_whe
     assert not store.exists(Locator("projects/widgets-2"))
 
 
+@pytest.mark.parametrize("step", ["lookup.Checkouts.remember", "claiming.make_checkout_id"])
+@pytest.mark.parametrize("is_named", [False, True])
+def test_a_first_write_that_is_cut_off_is_not_taken_for_that_of_a_project_that_was_forgotten(
+    git: Git, store: FileStore, checkouts: Checkouts, tmp_path: Path, monkeypatch, step: str, is_named: bool
+) -> None:
+    """Its checkout would have an id that this device does not know, and its name is that of another project."""
+    here = project(git, tmp_path / "widgets", None)
+    owned(store, "widgets")
+
+    def cut_off(*_: object) -> None:
+        raise RuntimeError("cut off")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(f"agentm_kernel.projects.{step}", cut_off)
+        with pytest.raises(RuntimeError, match="cut off"):
+            if is_named:
+                claim_as(store, here, checkouts, "gadgets", adopting=False)
+            claim(store, here, checkouts)
+    assert claim(store, here, checkouts).slug == "widgets-2"
+
+
 def test_a_checkout_stays_what_it_is_where_it_cannot_have_the_name_that_the_operator_gives(
     git: Git, store: FileStore, checkouts: Checkouts, tmp_path: Path, monkeypatch
 ) -> None:
@@ -340,8 +361,8 @@ def test_of_two_first_writes_at_once_neither_takes_the_checkout_for_one_that_was
     made, second_is_here = threading.Event(), threading.Event()
     places: list[Place] = []
 
-    def make_and_wait(checkout: Checkout) -> str | None:
-        found = make_checkout_id(checkout)
+    def make_and_wait(*given: Checkout) -> str | None:
+        found = make_checkout_id(*given)
         if not made.is_set():
             made.set()
             second_is_here.wait(10)
@@ -480,7 +501,7 @@ def test_notes_without_an_owner_are_taken_where_they_lie(git: Git, store, checko
 def test_nothing_to_know_a_project_by_is_said_before_anything_is_written(
     git, store, checkouts, tmp_path, monkeypatch
 ):
-    monkeypatch.setattr("agentm_kernel.projects.claiming.make_checkout_id", lambda _: None)
+    monkeypatch.setattr("agentm_kernel.projects.claiming.make_checkout_id", lambda *_: None)
     with pytest.raises(ConfigError, match=r"no remote, and nothing can be written to .*\.git to know it by"):
         claim(store, project(git, tmp_path / "without", None), checkouts)
     assert not store.exists(Locator("projects"))

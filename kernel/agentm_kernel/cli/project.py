@@ -14,6 +14,7 @@ from agentm_kernel.projects.claiming import claim_as, declare_slug
 from agentm_kernel.projects.lookup import find_record, read_record, records
 from agentm_kernel.projects.remote import parse_remote
 from agentm_kernel.projects.repo_registry import list_repos, register_repo, unregister_repo
+from agentm_kernel.seam.backend import StorageBackend
 from agentm_kernel.seam.layout import PROJECT_TREES
 from agentm_kernel.seam.locator import Locator
 from agentm_kernel.state import Device
@@ -45,11 +46,9 @@ def show(device: Device, cwd: str | None, answer: Answer) -> None:
 
 def _in_store(here: Resolution) -> dict[str, Any]:
     here.refuse_no_project()
-    store, place, remote = here.backend, here.place, here.identity.remote
+    store, place = here.backend, here.place
     assert store is not None
     assert place is not None
-    known = records(store) if store.capabilities.device_files else ()  # elsewhere, all claim names in one store
-    others = [each.slug for each in known if remote in each.remotes and each.slug != here.slug]
     return {
         "slug": here.slug,
         "store": store.describe(),
@@ -57,10 +56,20 @@ def _in_store(here: Resolution) -> dict[str, Any]:
         "layout": here.layout,
         "claimed": here.is_claimed,
         "owners": list(place.record.remotes) if place.record else [],
-        "also": ", ".join(others) or None,
+        "also": _other_names(store, here),
         "registered": any(repo["slug"] == here.slug for repo in list_repos(store)),
         "notice": here.notice,
     }
+
+
+def _other_names(store: StorageBackend, here: Resolution) -> str | None:
+    """What the project is called too, as far as it can be told: the record of another one may be unreadable."""
+    known = records(store) if store.capabilities.device_files else ()  # elsewhere, all claim names in one store
+    try:
+        others = [each.slug for each in known if here.identity.remote in each.remotes and each.slug != here.slug]
+    except AgentmError as error:
+        return f"not known: {error.message}"
+    return ", ".join(others) or None
 
 
 def _shown(value: object) -> str:

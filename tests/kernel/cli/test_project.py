@@ -115,6 +115,14 @@ def test_show_asks_no_store_where_state_is_local(run, checkout, tmp_path):
     assert "store" not in json.loads(output)
 
 
+def test_show_tells_of_a_project_while_the_record_of_another_one_cannot_be_read(run, checkout, store):
+    store.write(Locator("projects/gadgets/_project.json"), "{ torn")
+    checkout("widgets")
+    assert shown(run)["place"] == "projects/widgets"
+    assert "'projects/gadgets/_project.json' is not valid JSON" in str(shown(run)["also"])
+    assert run("show")[0] == 0
+
+
 def test_show_says_what_it_knows_before_it_refuses(run, checkout, tmp_path):
     checkout("widgets")
     (tmp_path / "store").rmdir()

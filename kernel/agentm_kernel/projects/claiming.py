@@ -244,8 +244,7 @@ def add_remote(store: StorageBackend, record: ProjectRecord, remote: str) -> Pro
         if found.remotes == current.remotes and found.id == current.id:
             return document
         others = {name: value for name, value in document.items() if name not in ("remote", "aliases")}
-        ids = {"ids": sorted({*found.ids})} if len({*found.ids}) > 1 else {}
-        return {**others, "id": found.id, **ids, "remotes": list(found.remotes)}
+        return {**others, **found.fields}
 
     change_note(store, record.locator, with_remote)
     return found
@@ -253,8 +252,7 @@ def add_remote(store: StorageBackend, record: ProjectRecord, remote: str) -> Pro
 
 def create_record(store: StorageBackend, record: ProjectRecord) -> None:
     """Write the record of a name that nobody has; `ConcurrentModificationError` if somebody has it."""
-    text = dump({"version": lookup.VERSION, "id": record.id, "remotes": list(record.remotes)})
-    store.write(record.locator, text, if_match=ABSENT)
+    store.write(record.locator, dump({"version": lookup.VERSION, **record.fields}), if_match=ABSENT)
 
 
 def change_record(store: StorageBackend, record: ProjectRecord, fields: Mapping[str, object]) -> None:

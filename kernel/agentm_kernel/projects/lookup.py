@@ -97,6 +97,12 @@ class ProjectRecord(Frozen):
     def locator(self) -> Locator:
         return self.folder.child(PROJECT_RECORD)
 
+    @property
+    def fields(self) -> dict[str, object]:
+        """What it says in the store of whose project it is."""
+        ids = sorted({*self.ids})
+        return {"id": self.id, **({"ids": ids} if len(ids) > 1 else {}), "remotes": list(self.remotes)}
+
     def unread_in(self, folder: Locator) -> str | None:
         """Why nobody reads what lies in `folder`, for which this record was found; `None` where somebody does."""
         if self.elsewhere is not None:

@@ -22,6 +22,7 @@ from agentm_kernel.plugin import (
     create_record,
     list_repos,
     read_record,
+    records,
     register_repo,
     stamp_store,
 )
@@ -71,7 +72,7 @@ def store(tmp_path: Path) -> FileStore:
     return FileStore(tmp_path / "store", create_root=True)
 
 
-def project(store: FileStore, slug: str, remote: str, **more: str) -> None:
+def project(store: FileStore, slug: str, remote: str | None, **more: str) -> None:
     assert claim_name(store, remote, [slug]) is not None
     for key, text in {**FILES, **more}.items():
         store.write(Locator(f"projects/{slug}/{key}"), text)
@@ -187,10 +188,11 @@ def test_a_merge_that_would_hide_a_note_is_refused_with_what_to_run(
 
 
 @pytest.mark.parametrize("after", range(1, 12))
+@pytest.mark.parametrize("remote", [MINE, None])
 def test_a_merge_that_was_cut_off_between_two_notes_of_which_one_hides_the_other_is_finished(
-    store: FileStore, after: int
+    store: FileStore, remote: str | None, after: int
 ) -> None:
-    project(store, "widgets", MINE, **{"facts/a.md": OLD, "facts/new.md": NEW})
+    project(store, "widgets", remote, **{"facts/a.md": OLD, "facts/new.md": NEW})
     project(store, "gadgets", THEIRS)
     store.delete(Locator("projects/gadgets/facts/a.md"))
     with suppress(Killed):  # a change that the store refuses is none
@@ -353,6 +355,8 @@ def test_a_merged_project_is_known_by_the_id_that_checkouts_remember_wherever_it
     record = read_record(store, "widgets")
     assert record is not None
     assert {each for one in before if one for each in one.ids} == set(record.ids)
+    rename_project(store, "widgets", "gizmos")
+    assert set(record.ids) == {each for record in records(store) for each in record.ids}
 
 
 def test_a_project_is_not_merged_into_another_one_by_a_name_that_it_had(store: FileStore) -> None:

@@ -298,15 +298,18 @@ def test_a_first_write_that_is_cut_off_is_not_taken_for_that_of_a_project_that_w
     here = project(git, tmp_path / "widgets", None)
     owned(store, "widgets")
 
+    def claimed() -> Place:
+        if is_named:
+            return claim_as(store, here, checkouts, "gadgets", adopting=False)
+        return claim(store, here, checkouts)
+
     def cut_off(*_: object) -> None:
         raise RuntimeError("cut off")
 
     with monkeypatch.context() as patched:
         patched.setattr(f"agentm_kernel.projects.{step}", cut_off)
         with pytest.raises(RuntimeError, match="cut off"):
-            if is_named:
-                claim_as(store, here, checkouts, "gadgets", adopting=False)
-            claim(store, here, checkouts)
+            claimed()
     assert claim(store, here, checkouts).slug == "widgets-2"
 
 

@@ -30,7 +30,6 @@ from agentm_kernel.plugin import (
     list_repos,
     plain_slug,
     point,
-    read_pointer,
     read_record,
     record_move,
     register_repo,
@@ -85,17 +84,12 @@ def merge_projects(store: StorageBackend, source: str, into: str, notes: NoteFor
     if target.slug != plain_slug(into):  # perhaps of somebody else, who would get all of it for good
         raise ConfigError(f"'{into}' is called '{target.slug}' now", hint="use that name")
     _refuse_elsewhere(target)
-    if not _is_begun(store, record, target):
+    if not {*record.ids} <= {*target.ids}:  # else it was begun: notes that belong together are apart until it is done
         _refuse_hidden(store, record.folder, target.folder, notes)
     for remote in record.remotes:
         target = add_remote(store, target, remote)
     change_record(store, target, {"ids": sorted({*target.ids, *record.ids})})
     return _move_all(store, record, target)
-
-
-def _is_begun(store: StorageBackend, record: ProjectRecord, target: ProjectRecord) -> bool:
-    """Whether a merge was cut off: then notes that belong together are apart until it is finished."""
-    return bool(record.remotes) and all(read_pointer(store, remote) == target.slug for remote in record.remotes)
 
 
 def _refuse_hidden(store: StorageBackend, folder: Locator, target: Locator, notes: NoteFormat | None) -> None:

@@ -64,4 +64,4 @@ def is_event(name: str) -> bool:
     if colon:
         return bool(owner and rest)
     stem, _, number = name.rpartition("-")
-    return stem in ("idle", "conversation-idle") and number.isascii() and number.isdigit() and int(number) > 0
+    return stem in ("idle", "conversation-idle") and number.isascii() and number.isdigit() and number.strip("0") != ""

@@ -137,7 +137,12 @@ def test_an_event_that_nobody_hears_is_no_failure(machine):
     assert machine.execute("event", "turn-end", input="") == (0, "", "")
 
 
-@pytest.mark.parametrize("name", ["turn-edn", "Turn-End", "", "turn", "idle-x", "conversation-idle-"])
+@pytest.mark.parametrize("name", ["idle-" + 5000 * "9", "idle-007"])
+def test_an_event_with_any_number_of_seconds_is_one(machine, name):
+    assert machine.execute("event", name, input="") == (0, "", "")
+
+
+@pytest.mark.parametrize("name", ["idle-00", "turn-edn", "Turn-End", "", "turn", "idle-x", "conversation-idle-"])
 def test_an_event_that_does_not_exist_is_an_error_and_told_to_nobody(machine, name):
     machine.install("hears", EVENTS, "[agentm.plugins]\nhears = plugin_hears\n")
 

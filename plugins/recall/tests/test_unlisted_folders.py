@@ -12,6 +12,7 @@ from agentm_kernel.files import tree
 from agentm_kernel.plugin import BackendLayer, Device, Identity, Info, Locator, StorageIOError
 from agentm_recall import RecallIndex
 from agentm_recall.index import maintenance
+from agentm_recall.phases import recalled
 from agentm_recall.searching import search_notes
 
 if TYPE_CHECKING:
@@ -136,6 +137,39 @@ def test_a_store_that_cannot_be_listed_at_all_is_an_error(
     shut("")
     with pytest.raises(StorageIOError, match="Permission denied"):
         ask(home, store)
+
+
+@pytest.mark.parametrize("query", [None, "Postgres"])
+@pytest.mark.parametrize("is_new", [False, True], ids=["known before", "new"])
+def test_a_recall_says_that_there_is_a_folder_which_it_could_not_look_into(
+    home: Home, store: StorageBackend, shut: Callable[[str], None], is_new: bool, query: str | None
+) -> None:
+    folder = "projects/widgets/decisions/shut" if is_new else "projects/widgets/decisions/deep"
+    if not is_new:
+        ask(home, store)
+    home.note(f"{folder}/new.md", "Postgres, behind a door.\n")
+    shut(folder)
+    if is_new:
+        ask(home, store)
+    environ = {"HOME": str(home.path)}
+    text = recalled(store, "widgets", Locator("projects/widgets"), "work", query=query, environ=environ)
+    assert "Use Postgres for widgets" in text
+    assert f"cannot list '{folder}': Permission denied" in text
+
+
+def test_a_search_that_looks_twice_says_as_much_as_one_that_looks_once(
+    home: Home, store: StorageBackend, shut: Callable[[str], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The index of a large store may trust a note that was changed inside its file."""
+    ask(home, store)
+    monkeypatch.setattr(maintenance, "LISTED_AT_ONCE", 0)
+    monkeypatch.setattr(RecallIndex, "keep_up", lambda *_: None)
+    shut("projects/theirs")
+    with open(os.path.join(store.describe(), "projects/widgets/decisions/database.md"), "a") as file:
+        file.write("Postgres 17, Postgres 18.\n")
+    answer = ask(home, store)
+    assert any("17" in one.snippet for one in answer.found)
+    assert answer.notices == (WHY,)
 
 
 def test_building_the_index_says_what_it_leaves_out(

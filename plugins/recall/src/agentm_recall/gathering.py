@@ -57,6 +57,7 @@ def _add_indexed(catalog: Catalog, places: Sequence[Locator], most: int, deadlin
                 most += len(difference.stale)
             outline = outline_of(database, places, most)
             changed = [] if difference is None else difference.keys
+            catalog.problems += difference.unlisted.items() if difference is not None else ()
             for key in changed:
                 _forget(outline, key, database.state(key))
             catalog.add_outline(outline)

@@ -82,7 +82,9 @@ def search_notes(
 
     found = index.ask(ask, may_write=True, progress=progress)
     if index.note_changes([one.hit.note.key for one in found.found if not one.hit.is_fresh]):
+        said = found.notices
         found = index.ask(ask, may_write=False, look_only=True)  # the index trusted a note that has changed
+        found = replace(found, notices=tuple(dict.fromkeys((*said, *found.notices))))
     if found.found:
         return found
     waiting = line_about(notes_in_conflict(backend, folders_of(backend, wanted.project)))

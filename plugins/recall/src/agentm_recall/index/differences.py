@@ -67,6 +67,15 @@ class Difference:
     def __bool__(self) -> bool:
         return bool(self.stale or self.gone)
 
+    @property
+    def reasons(self) -> tuple[str, ...]:
+        """Why folders could not be looked into."""
+        return tuple(self.unlisted.values())
+
+    def note_unlisted(self) -> None:
+        """Have whoever asks next look at them again: by their own times, for those above them stay as they are."""
+        self.folders |= dict.fromkeys(self.unlisted, "")
+
     def lost(self, keys: Iterable[str]) -> list[str]:
         """Those of the keys that are in no folder that could not be listed: if they were not seen, they are gone."""
         return [key for key in keys if not any(f"{key}/".startswith(f"{folder}/") for folder in self.unlisted)]
@@ -89,6 +98,7 @@ def find_difference(database: Database, backend: StorageBackend, places: Sequenc
     for place in places:
         for folder in _folders_below(difference, backend, place):
             _compare(difference, folder, known, seen)
+    difference.note_unlisted()
     difference.gone = difference.lost(key for key in known if key not in seen)
     unseen = (key for key in database.folders(places) if key not in difference.folders)
     difference.gone_folders = difference.lost(unseen)
@@ -120,8 +130,7 @@ def find_changes(
     for key in changed:
         with _Unlisted(backend, key, unlisted, asked):
             _list(difference, backend, key, folders, known, seen)
-    for key in unlisted:
-        difference.folders.pop(key, None)  # so that the next one who asks looks again
+    difference.note_unlisted()
     difference.gone = difference.lost(key for key in known if key not in seen)
     difference.gone_folders = [key for key in lost if key not in difference.folders]  # some come back meanwhile
     for key in database.unsettled(places):

@@ -117,6 +117,8 @@ class IndexReader:
                     fresh = Database.in_memory()
                     changes = apply_difference(fresh, self.backend, difference, deadline=deadline, is_kept=False)
                     hidden = set(difference.keys)
+                elif difference is not None:
+                    changes = Changes(unlisted=difference.reasons)
         except IndexDamaged as error:
             notices.append(f"the index was not used: {error}")
             stored.close() if stored is not None else None

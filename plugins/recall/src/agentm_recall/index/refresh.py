@@ -71,7 +71,7 @@ def apply_difference(
     unreached = len(difference.stale) - looked_at
     if not unreached:
         _keep_folders(database, difference)
-    return Changes(looked_at, indexed, len(removed), unreached, tuple(difference.unlisted.values()))
+    return Changes(looked_at, indexed, len(removed), unreached, difference.reasons)
 
 
 def _keep_folders(database: Database, difference: Difference) -> None:

@@ -48,8 +48,6 @@ if TYPE_CHECKING:
     from agentm_encryption.store import EncryptedStore
     from agentm_kernel.plugin import Device, StorageBackend
 
-_GO_ON = "run `agentm encryption init` again to go on"
-
 
 @click.group("encryption")
 def command() -> None:

@@ -122,7 +122,7 @@ def init(
 def sync(conflict: str | None, rewritten: str | None, message: str, as_json: bool) -> None:
     """Commit what was written, bring in what the origin has, and push.
 
-    Exits 1 if a note is in no commit, or if what the origin has is not here: it says why.
+    Exits 1 if a note cannot be read, or if what the origin has is not here: it says why.
     """
     from agentm_git.condition import LEFT_OUT, UNREAD, distance
     from agentm_git.sealed_records import unite_sealed

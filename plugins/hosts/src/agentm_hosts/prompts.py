@@ -1,7 +1,7 @@
 """What memory has to say to a prompt: at most three notes, and nothing where none answers it.
 
-The recall provider decides which notes answer (`for_prompt`, see the process seam). One that cannot is asked for the
-notes that match, and those count that hold enough of the prompt's own words.
+The recall provider decides which notes answer (`for_prompt`). One that cannot is asked for the notes that match, and
+those count that hold enough of the prompt's own words.
 """
 
 from __future__ import annotations

@@ -21,6 +21,7 @@ from agentm_kernel.plugin import (
     stamp_store,
 )
 
+NOTE = Locator("projects/widgets/facts/port.md")
 PLAN = Locator("projects/widgets/_harness/PLAN.md")
 
 
@@ -116,6 +117,41 @@ def test_a_store_is_not_begun_to_be_made_plain_while_an_edit_cannot_be_sent(pair
     assert one.store().facet(Sealed) is not None
     one.done("encryption", "decrypt", "--yes")
     assert one.store().read(PLAN) == "edited as a file"
+
+
+@pytest.mark.parametrize("names", ["clear", "sealed"])
+def test_a_note_that_was_sealed_by_a_device_that_had_not_heard_of_a_plain_store_is_made_plain_too(pair, names):
+    one, other = pair
+    one.store().delete(PLAN)
+    one.init("--names", names)
+    let_in(one, other, "other")
+    store = other.store()
+    store.write(Locator("personal/facts/door.md"), "4711")
+    one.done("encryption", "decrypt", "--yes")
+    store.write(NOTE, "late")
+    assert "decrypt` again on the device that made it plain" in other.refused("encryption", "decrypt", "--yes")
+
+    one.done("encryption", "decrypt")
+    other.done("encryption", "decrypt", "--yes")
+
+    for laptop in (one, other):
+        assert laptop.store().read(NOTE) == "late"
+    assert "is not encrypted" in one.refused("encryption", "decrypt")
+
+
+def test_two_versions_of_a_note_of_which_one_was_sealed_too_late_are_the_operators_to_settle(pair):
+    one, other = pair
+    one.store().delete(PLAN)
+    one.init("--names", "sealed")
+    let_in(one, other, "other")
+    store = other.store()
+    store.write(NOTE, "mine")
+    one.done("encryption", "decrypt", "--yes")
+    store.write(NOTE, "late")
+    assert f"move the plain '{NOTE}' away" in str(one.run("encryption", "decrypt").exception)
+    one.store().delete(NOTE)
+    one.done("encryption", "decrypt")
+    assert one.store().read(NOTE) == "late"
 
 
 def test_a_store_whose_keys_are_gone_is_not_taken_for_plain_while_a_note_of_it_is_sealed(pair):

@@ -22,10 +22,10 @@ from agentm_encryption.command_context import (
 from agentm_encryption.command_status import status, try_recovery
 from agentm_encryption.journal import DECRYPT, INIT, Journal
 from agentm_encryption.key_source import newest_epoch
-from agentm_encryption.membership import device_name, found_keys, next_keys, replace_keys
+from agentm_encryption.membership import device_name, found_keys, next_keys, replace_keys, retired_keys
 from agentm_encryption.opening import refuse_shared_folder
 from agentm_encryption.places import KEYS, key_file, retired_folder
-from agentm_encryption.rewriting import drop_leftovers, open_all, plain_hashes, reseal_all, seal_all
+from agentm_encryption.rewriting import drop_leftovers, open_all, open_late, plain_hashes, reseal_all, seal_all
 from agentm_encryption.selected import SelectedStore
 from agentm_encryption.survey import conflicts, note_locators, refuse_sealed
 from agentm_encryption.unsent import fetch_state, send_state, send_to_plain
@@ -297,6 +297,7 @@ def decrypt(yes: bool, answer: dict[str, object]) -> None:
     """Make the store plain again: every note, for everybody who can read the store.
 
     Interrupted, run it again to go on. On the other devices, it sends what they had not sent, and they use it plain.
+    Here, run again, it does the same to notes that they sealed before they heard of it.
     """
     device = store_device()
     store = SelectedStore(device)
@@ -329,7 +330,10 @@ def decrypt(yes: bool, answer: dict[str, object]) -> None:
         store.unconfigure()
         changed = 0
     else:
-        raise AgentmError(f"the store at {store.backend.describe()} is not encrypted")
+        keys = retired_keys(source)
+        changed = open_late(store.backend, keys) if keys is not None else 0
+        if not changed:
+            raise AgentmError(f"the store at {store.backend.describe()} is not encrypted")
     source.pins.forget()
     source.seen.forget()
     _forget_index(device, source)

@@ -34,7 +34,6 @@ from agentm_kernel.plugin import (
 )
 
 if TYPE_CHECKING:
-    from agentm_encryption.epochs import Epoch
     from agentm_encryption.key_source import KeySource
     from agentm_kernel.plugin import Info, StorageBackend
 
@@ -108,7 +107,9 @@ def found_keys(source: KeySource, backend: StorageBackend, recovery: str, name: 
             "the recovery key is this device's own, which is lost together with the device", hint="name another"
         )
     members = (Recipient(DEVICE, own, checked_name(name)), Recipient(RECOVERY, recovery, "recovery"))
-    earlier = _retired_epochs(source)
+    # With these, older checkpoints can be restored again; and what is left of those epochs is refused as old.
+    before = retired_keys(source)
+    earlier = (*before.earlier, before.current) if before else ()
     epoch = new_epoch(earlier[-1].number + 1 if earlier else 1)
     keys = Keys(
         source.store_id,
@@ -129,23 +130,19 @@ def found_keys(source: KeySource, backend: StorageBackend, recovery: str, name: 
     return keys
 
 
-def _retired_epochs(source: KeySource) -> tuple[Epoch, ...]:
-    """The epochs that the store had before it was made plain, if this device has kept their keys and can open them.
-
-    With them, older checkpoints can be restored again; and what is left somewhere of those epochs is refused as old.
-    """
+def retired_keys(source: KeySource) -> Keys | None:
+    """The keys that the store had before it was made plain, if this device has kept them and can open them."""
     folder = retired_folder(source.folder)
     try:
         numbers = [epoch_of(KEYS.child(name)) or 0 for name in os.listdir(folder)]
     except FileNotFoundError:
-        return ()
+        return None
     newest = max(numbers, default=0)
     try:
         with open(os.path.join(folder, key_file(newest).name), encoding="ascii") as file:
-            before = open_keys(file.read(), source.identity.unlock(), source.store_id, newest)
+            return open_keys(file.read(), source.identity.unlock(), source.store_id, newest)
     except (OSError, IntegrityError, StorageSelectionError):
-        return ()  # of another device, or damaged: the store starts anew
-    return (*before.earlier, before.current)
+        return None  # of another device, or damaged
 
 
 def offered_keys(source: KeySource, backend: StorageBackend, identity: Any = None) -> Keys:

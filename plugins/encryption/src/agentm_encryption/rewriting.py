@@ -18,6 +18,7 @@ from agentm_kernel.plugin import (
     AgentmError,
     ConcurrentModificationError,
     IntegrityError,
+    Locator,
     NotFoundError,
     content_hash,
 )
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from agentm_encryption.epochs import Keys
     from agentm_encryption.store import EncryptedStore
     from agentm_encryption.survey import Progress
-    from agentm_kernel.plugin import Locator, StorageBackend
+    from agentm_kernel.plugin import StorageBackend
 
 _ROUNDS = 20
 _GRACE = 2.1
@@ -125,7 +126,7 @@ def open_all(store: EncryptedStore, below: StorageBackend, progress: Progress = 
             if text is None or not is_sealed(text):
                 continue
             try:
-                _write_plain(inner, below, locator, text, store.open_stored(locator, text).text)
+                _write_plain(inner, locator, below, locator, text, store.open_stored(locator, text).text)
                 outcome.changed += 1
                 may_be_all = False
             except NotFoundError:
@@ -138,14 +139,32 @@ def open_all(store: EncryptedStore, below: StorageBackend, progress: Progress = 
     return outcome
 
 
-def _write_plain(inner: StorageBackend, below: StorageBackend, locator: Locator, stored: str, plain: str) -> None:
-    if inner is below:
+def open_late(store: StorageBackend, keys: Keys) -> int:
+    """Write in plain what a device sealed that had not heard that the store is plain now; how many notes that was."""
+    opened = 0
+    for locator, text in stored_texts(store, note_locators(store)):
+        with suppress(IntegrityError):  # of somebody else: an age file may be a note
+            note = open_note(keys, text or "", locator.key)
+            place = locator if is_kept_version(locator, note.key) else Locator(note.key)
+            try:
+                _write_plain(store, locator, store, place, text or "", note.text)
+            except ConcurrentModificationError as error:
+                error.hint = f"it may have two versions now: move the plain '{place}' away, and run it again"
+                raise
+            opened += 1
+    return opened
+
+
+def _write_plain(
+    inner: StorageBackend, locator: Locator, below: StorageBackend, place: Locator, stored: str, plain: str
+) -> None:
+    if inner is below and locator == place:
         inner.write(locator, plain, if_match=content_hash(stored))
         return
     try:
-        below.write(locator, plain, if_match=ABSENT)
+        below.write(place, plain, if_match=ABSENT)
     except ConcurrentModificationError:
-        if below.read(locator) != plain:  # else we were killed before the sealed one was deleted
+        if below.read(place) != plain:  # else we were killed before the sealed one was deleted
             raise
     inner.delete(locator, if_match=content_hash(stored))
 

@@ -67,7 +67,8 @@ def refuse_sealed(store: StorageBackend) -> None:
         if text is not None and is_sealed(text):
             raise IntegrityError(
                 f"'{locator}' is still encrypted, so the store at {store.describe()} was not made plain",
-                hint=f"bring back the files in {layout.KEYS}/, from another device, a backup or a checkpoint",
+                hint="run `agentm encryption decrypt` again on the device that made it plain, then here; if none "
+                f"did, bring back the files in {layout.KEYS}/, from another device, a backup or a checkpoint",
             )
 
 

@@ -57,9 +57,9 @@ def claim(store: StorageBackend, project: Checkout, checkouts: Checkouts) -> Pla
     if record is None and project.remote is None:
         with checkouts.lock():  # only this device knows it: of two first writes at once, the second finds the first's
             record = find_record(store, project, checkouts)
-            if record is None:
-                lookup.find_unclaimed(store, project, checkouts)  # raises where nobody can tell which project it is
-                record = _take_name(store, project, _remembering(checkouts, project))
+            if record is None:  # what follows raises where nobody can tell which project it is
+                record = lookup.find_unclaimed(store, project, checkouts).record
+            record = record or _take_name(store, project, _remembering(checkouts, project))
             return _remembered(checkouts, _known_by(project), record, project)
     checkout_id = make_checkout_id(project)
     record = record or _take_name(store, project)
@@ -244,7 +244,7 @@ def add_remote(store: StorageBackend, record: ProjectRecord, remote: str) -> Pro
         if found.remotes == current.remotes and found.id == current.id:
             return document
         others = {name: value for name, value in document.items() if name not in ("remote", "aliases")}
-        return {**others, **found.fields}
+        return {**others, **_fields(found)}
 
     change_note(store, record.locator, with_remote)
     return found
@@ -252,7 +252,12 @@ def add_remote(store: StorageBackend, record: ProjectRecord, remote: str) -> Pro
 
 def create_record(store: StorageBackend, record: ProjectRecord) -> None:
     """Write the record of a name that nobody has; `ConcurrentModificationError` if somebody has it."""
-    store.write(record.locator, dump({"version": lookup.VERSION, **record.fields}), if_match=ABSENT)
+    store.write(record.locator, dump({"version": lookup.VERSION, **_fields(record)}), if_match=ABSENT)
+
+
+def _fields(record: ProjectRecord) -> dict[str, object]:
+    several = {"ids": sorted({*record.ids})} if {*record.ids} != {record.id} else {}
+    return {"id": record.id, **several, "remotes": list(record.remotes)}
 
 
 def change_record(store: StorageBackend, record: ProjectRecord, fields: Mapping[str, object]) -> None:

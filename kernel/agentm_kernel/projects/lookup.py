@@ -97,12 +97,6 @@ class ProjectRecord(Frozen):
     def locator(self) -> Locator:
         return self.folder.child(PROJECT_RECORD)
 
-    @property
-    def fields(self) -> dict[str, object]:
-        """What it says in the store of whose project it is."""
-        ids = sorted({*self.ids})
-        return {"id": self.id, **({"ids": ids} if len(ids) > 1 else {}), "remotes": list(self.remotes)}
-
     def unread_in(self, folder: Locator) -> str | None:
         """Why nobody reads what lies in `folder`, for which this record was found; `None` where somebody does."""
         if self.elsewhere is not None:
@@ -251,20 +245,31 @@ class Checkouts(Frozen):
         known = [key for key, entry in self._table().read().items() if entry["id"] in (*record.ids, *record.former)]
         return next((found for key in known if (found := _remembered(other, there.find(key)))), None)
 
-    def has_forgotten(self, checkout: Checkout, record: ProjectRecord) -> bool:
-        """Whether a checkout without a remote may be the project of `record`: it has an id, so it was some project,
-        and this device knows it in no store. A new part of a repository has an id, too: where this device knows
-        another part, and whose the record is, it has forgotten nothing.
+    def if_remembered(self, checkout: Checkout, record: ProjectRecord) -> ProjectRecord | None:
+        """The record, if this device knows in any store (a new one had no mark yet) that it is this checkout's.
+
+        Raises where neither has a remote and it may be: the checkout has an id, so it was some project, and this
+        device does not know it. A new part of a repository has an id, too: where this device knows another part, and
+        whose the record is, it has forgotten nothing.
         """
-        known = None if checkout.remote is not None else read_checkout_id(checkout)
+        known = None if checkout.remote is not None or record.remotes else read_checkout_id(checkout)
         if known is None:
-            return False
+            return None
         stores = os.path.join(self.state_dir, "stores")
         _, folders, _ = next(os.walk(stores), (stores, [], []))  # none where there is no such folder
         entries = [each for name in folders for each in _table_in(os.path.join(stores, name)).read().items()]
+        owners = [key for key, entry in entries if entry["id"] in record.ids]
+        if known in owners and len(record.id) == ID_LENGTH:  # that of an older record may be that of others, too
+            return record
         has_known_part = any(key.startswith(known[:ID_LENGTH]) for key, _ in entries)
-        is_somebodys = any(entry["id"] in record.ids for _, entry in entries)
-        return known not in dict(entries) and not (has_known_part and is_somebodys)
+        if known in dict(entries) or (has_known_part and owners):
+            return None
+        raise errors.ConfigError(
+            f"this may be the project '{record.slug}' of the store: neither has a remote, and this device does "
+            "not remember the checkout, which came from another one or outlived what this one kept",
+            hint="say that it is: `agentm project register --adopt`; or give it a name of its own: "
+            "`agentm project register --slug NAME`",
+        )
 
     def lock(self) -> AbstractContextManager[object]:
         """One claim at a time on this device. Raises now, and not after a claim, where nothing can be remembered."""
@@ -325,15 +330,8 @@ def find_unclaimed(store: StorageBackend, project: Checkout, checkouts: Checkout
         record = read_record(store, name) or refuse_unclaimed(store, name)
         if record is None:
             return Place(Locator(f"{PROJECTS}/{name}"), None)
-        if owned := if_owned(store, record, project.remote):
+        if owned := if_owned(store, record, project.remote) or checkouts.if_remembered(project, record):
             return Place(owned.folder, owned)
-        if not record.remotes and checkouts.has_forgotten(project, record):
-            raise errors.ConfigError(
-                f"this may be the project '{record.slug}' of the store: neither has a remote, and this device does "
-                "not remember the checkout, which came from another one or outlived what this one kept",
-                hint="say that it is: `agentm project register --adopt`; or give it a name of its own: "
-                "`agentm project register --slug NAME`",
-            )
     raise no_name_left(project)
 
 

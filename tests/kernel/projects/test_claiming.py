@@ -24,8 +24,9 @@ from agentm_kernel.plugin import (
     read_record,
     record_move,
 )
-from agentm_kernel.projects.claiming import add_remote, point
-from agentm_kernel.projects.lookup import pointer_locator, read_pointer
+from agentm_kernel.projects.checkout import Checkout
+from agentm_kernel.projects.claiming import add_remote, claim, claim_as, point
+from agentm_kernel.projects.lookup import Checkouts, pointer_locator, read_pointer
 from agentm_kernel.seam.backend import BackendLayer
 
 if TYPE_CHECKING:
@@ -62,6 +63,19 @@ def test_another_repository_takes_the_next_name(store: FileStore) -> None:
     assert claimed(store, THEIRS) == "bob-widgets"
     assert claimed(store, None) == "widgets-2"
     assert read_pointer(store, THEIRS) == "bob-widgets"
+
+
+def test_a_record_of_the_older_form_is_not_taken_for_that_of_a_project_which_has_none_any_more(
+    store: FileStore, tmp_path: Path
+) -> None:
+    """All of them that have no remote have one id."""
+    for name in ("gadgets", "widgets"):
+        store.write(Locator(f"projects/{name}/_project.json"), '{"remote": null, "aliases": []}')
+    (tmp_path / "widgets").mkdir()
+    here, checkouts = Checkout(str(tmp_path / "widgets")), Checkouts(str(tmp_path / "state"), store)
+    claim_as(store, here, checkouts, "gadgets", adopting=True)
+    store.delete(Locator("projects/gadgets/_project.json"))
+    assert claim(store, here, checkouts).slug == "widgets-2"
 
 
 def test_remotes_of_one_checksum_share_a_pointer_file(store: FileStore) -> None:

@@ -19,6 +19,7 @@ from agentm_kernel.plugin import (
     InvalidContentError,
     StorageIOError,
     read_record,
+    stamp_store,
 )
 from agentm_kernel.projects import lookup
 from agentm_kernel.projects.checkout import Checkout, notice_about
@@ -287,6 +288,26 @@ def test_a_first_write_without_a_remote_that_is_cut_off_takes_no_second_name_whe
     assert store.exists(Locator("projects/widgets/_project.json")) is (step == AFTER_CREATE)
     assert claimed() == "widgets"
     assert not store.exists(Locator("projects/widgets-2"))
+
+
+def test_the_first_write_in_a_new_store_that_is_cut_off_takes_no_second_name_when_it_is_repeated(
+    git: Git, store: FileStore, checkouts: Checkouts, tmp_path: Path, monkeypatch
+) -> None:
+    """The store gets its mark with the record, and this device remembers projects by the marks of stores."""
+    here = project(git, tmp_path / "widgets", None)
+
+    def cut_off(*given: object) -> None:
+        stamp_store(store)
+        create_record(*given)  # type: ignore[arg-type]
+        raise StorageIOError("cut off")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(CREATE, cut_off)
+        with pytest.raises(StorageIOError, match="cut off"):
+            claim(store, here, checkouts)
+    assert find_place(store, here, checkouts).slug == "widgets"
+    assert claim(store, here, checkouts).slug == "widgets"
+    assert find_record(store, here, checkouts) is not None
 
 
 @pytest.mark.parametrize("step", ["lookup.Checkouts.remember", "claiming.make_checkout_id"])

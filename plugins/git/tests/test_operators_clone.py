@@ -10,6 +10,7 @@ from git_servers import BRANCH, git
 
 from agentm_git.backend import GitStore
 from agentm_git.doctor import _ignored
+from agentm_git.folder import Folder
 from agentm_git.setup import make_clone, set_up
 from agentm_kernel import Locator
 from agentm_kernel.errors import StorageConflictError, StorageSelectionError
@@ -41,6 +42,33 @@ def test_a_clone_without_its_files_gets_them_and_deletes_nothing_at_the_origin(t
     assert done.was_there
     assert GitStore(root).read(NOTE) == "one\n"
     assert git(root, "status", "--porcelain") == b""
+    one.sync(OCCASION)
+    assert keys_of(one) == {NOTE.key}
+
+
+@pytest.mark.parametrize("after", [1, 2])
+def test_such_a_clone_gets_the_rest_of_them_where_that_was_cut_off(tmp_path, origin_by_path, monkeypatch, after):
+    found_store(origin_by_path, str(tmp_path))
+    one = open_clone(origin_by_path, str(tmp_path / "one"))
+    one.write(NOTE, "one\n")
+    one.sync(OCCASION)
+    root = str(tmp_path / "two")
+    git(str(tmp_path), "clone", "-q", "-b", BRANCH, "--no-checkout", origin_by_path.url, root)
+    left, real = [after], Folder.replace
+
+    def replace(*given):
+        real(*given)
+        left[0] -= 1
+        if not left[0]:
+            raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Folder, "replace", replace)
+        with pytest.raises(KeyboardInterrupt):
+            set_up(root, environ=device(f"{root}.home"), options={"branch": BRANCH})
+    set_up(root, environ=device(f"{root}.home"), options={"branch": BRANCH})
+
+    assert keys_of(GitStore(root)) == {NOTE.key}
     one.sync(OCCASION)
     assert keys_of(one) == {NOTE.key}
 

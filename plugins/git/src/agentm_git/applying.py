@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from agentm_git.folder import Folder, blob_id
-from agentm_kernel.plugin import AgentmError, LocatorConflictError, atomic_write
+from agentm_kernel.plugin import STAMP_KEY, AgentmError, LocatorConflictError, atomic_write
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
@@ -100,6 +100,7 @@ class Applier:
             for change in self.differences(None, commit)
             if folder.is_wanted(change.path, change.mode) and not folder.has(change.path)
         ]
+        missing.sort(key=lambda change: change.path == STAMP_KEY)  # where it is, what is missing was deleted
         with folder.exclusively():
             return self._write_all(missing, is_recovering=True)
 

@@ -7,7 +7,16 @@ import shutil
 import pytest
 
 from agentm_kernel import Locator
-from agentm_kernel.plugin import Device, HookCaller, HookContext, Panel, Sealed, StorageError
+from agentm_kernel.plugin import (
+    Device,
+    FileStore,
+    HookCaller,
+    HookContext,
+    Panel,
+    Sealed,
+    StorageError,
+    StorageIOError,
+)
 
 OTHER = Locator("notes/other.md")
 
@@ -190,3 +199,24 @@ def test_bringing_an_encrypted_store_back_may_be_cut_off_after_its_keys(laptop, 
     laptop.done("checkpoint", "restore", "latest", "--into-new", "--yes")
 
     assert laptop.store().read(note) == "what it said"
+
+
+def test_a_store_whose_keys_are_being_taken_out_loses_the_newest_last(laptop, note, monkeypatch):
+    """By name, the tenth would go before the second; whoever is cut off then has no keys that this device trusts."""
+    laptop.init()
+    for _ in range(9):
+        laptop.done("encryption", "rotate", "--yes")
+    left, real = [2], FileStore.delete
+
+    def delete(*given, **condition):
+        if given[1].suffix == ".age":
+            left[0] -= 1
+            if left[0] < 0:
+                raise StorageIOError("cut off")
+        return real(*given, **condition)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(FileStore, "delete", delete)
+        assert "cut off" in laptop.refused("encryption", "decrypt", "--yes")
+    laptop.done("encryption", "decrypt", "--yes")
+    assert laptop.store().list(Locator("_meta/keys")) == []

@@ -24,7 +24,7 @@ from agentm_encryption.journal import DECRYPT, INIT, Journal
 from agentm_encryption.key_source import newest_epoch
 from agentm_encryption.membership import device_name, found_keys, next_keys, replace_keys, retired_keys
 from agentm_encryption.opening import refuse_shared_folder
-from agentm_encryption.places import KEYS, key_file, retired_folder
+from agentm_encryption.places import KEYS, epoch_of, key_file, retired_folder
 from agentm_encryption.rewriting import drop_leftovers, open_all, open_late, plain_hashes, reseal_all, seal_all
 from agentm_encryption.selected import SelectedStore
 from agentm_encryption.survey import conflicts, note_locators, refuse_sealed
@@ -361,7 +361,7 @@ def _retire_keys(backend: StorageBackend, source: KeySource) -> None:
 
     retired = retired_folder(source.folder)
     make_private_folder(retired)
-    for found in backend.list(KEYS):
+    for found in sorted(backend.list(KEYS), key=lambda file: epoch_of(file) or 0):  # who is cut off needs the newest
         atomic_write(os.path.join(retired, found.name), backend.read(found))
         if backend.capabilities.delete:
             backend.delete(found)

@@ -19,7 +19,7 @@ from agentm_kernel.plugins.hooks import HookCaller as HookCaller
 from agentm_kernel.plugins.hookspecs import Alert as Alert, DoctorRow as DoctorRow, HookContext as HookContext, Panel as Panel, PluginFailure as PluginFailure, Section as Section, Tool as Tool, ToolCall as ToolCall, hookimpl as hookimpl
 from agentm_kernel.plugins.table import find_plugin as find_plugin, load as load, load_backend as load_backend, load_plugin as load_plugin, permitted as permitted, unusable as unusable
 from agentm_kernel.projects import HARNESS_DIR as HARNESS_DIR, find_project_root as find_project_root
-from agentm_kernel.projects.checkout import binding_keys as binding_keys, plain_slug as plain_slug
+from agentm_kernel.projects.checkout import Checkout as Checkout, binding_keys as binding_keys, plain_slug as plain_slug
 from agentm_kernel.projects.claiming import add_remote as add_remote, change_record as change_record, claim as claim, claim_name as claim_name, create_record as create_record, point as point, record_move as record_move
 from agentm_kernel.projects.git_ignore import hide_from_git as hide_from_git
 from agentm_kernel.projects.lookup import Checkouts as Checkouts, MOVED_TO_STORE as MOVED_TO_STORE, ProjectRecord as ProjectRecord, find_place as find_place, has_notes as has_notes, read_pointer as read_pointer, read_record as read_record, records as records

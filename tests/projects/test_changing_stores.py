@@ -11,7 +11,7 @@ from agentm_import.moving import use_store
 from agentm_import.moving.use_store import StoreChange
 from agentm_kernel import Locator
 from agentm_kernel.plugin import Device, FileStore
-from tests.projects.test_more_stores import Laptop
+from tests.projects.test_more_stores import ANA, Laptop
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -293,6 +293,94 @@ def test_wherever_a_move_is_cut_off_it_is_finished_by_running_it_again(
             assert places() == expected, f"ended before change {number} on the way to {name}"
     assert min(ended.values()) >= 8
     assert (widgets / ".harness" / "PLAN.md").read_text() == PLAN
+
+
+# ------------------------------------------------------------------------------------------------ other remotes
+
+
+MOVED = "git@example.com:ana/moved.git"
+
+
+def set_remote(checkout: Path, remote: str) -> None:
+    (checkout / ".git" / "config").write_text(f'[remote "origin"]\n\turl = {remote}\n')
+
+
+def recalled(laptop: Laptop, checkout: Path) -> str:
+    return laptop.run(checkout, "recall-here").stdout
+
+
+@pytest.mark.parametrize("meanwhile", [(), ("project", "register", "--adopt")], ids=["unknown", "adopted"])
+def test_every_clone_of_a_project_finds_its_notes_in_the_other_store_whatever_its_remote_is(
+    laptop: Laptop, widgets: Path, meanwhile: tuple[str, ...]
+) -> None:
+    clone = laptop.checkout("clone")
+    set_remote(widgets, MOVED)
+    if meanwhile:
+        laptop.run(widgets, *meanwhile)
+    laptop.run(widgets, *MOVE)
+    assert "We use SQLite." in recalled(laptop, widgets)
+    laptop.run(clone, "project", "use-store", "team")
+    assert "We use SQLite." in recalled(laptop, clone)
+
+    laptop.run(widgets, *BACK)
+    laptop.run(clone, "project", "use-store", "default")
+    assert [recalled(laptop, each).count("We use SQLite.") for each in (widgets, clone)] == [1, 1]
+
+
+@pytest.mark.parametrize("meanwhile", [(), ("project", "register", "--adopt")], ids=["unknown", "adopted"])
+def test_a_project_whose_remote_changed_joins_the_one_that_the_team_has_of_its_repository(
+    laptop: Laptop, widgets: Path, tmp_path: Path, meanwhile: tuple[str, ...]
+) -> None:
+    ben = Laptop(tmp_path, "two", laptop.team)
+    ben.add_team(make=False)
+    theirs = ben.checkout("widgets")
+    ben.run(theirs, "project", "use-store", "team")
+    ben.save(theirs, "tea", "We drink tea.\n")
+    set_remote(widgets, MOVED)
+    if meanwhile:
+        laptop.run(widgets, *meanwhile)
+    laptop.run(widgets, *MOVE)
+    for device, checkout in ((laptop, widgets), (ben, theirs)):
+        said = recalled(device, checkout)
+        assert "We use SQLite." in said
+        assert "We drink tea." in said
+
+
+def test_what_the_team_has_of_another_remote_of_the_project_stays_apart_and_is_named(
+    laptop: Laptop, widgets: Path, tmp_path: Path
+) -> None:
+    ben = Laptop(tmp_path, "two", laptop.team)
+    ben.add_team(make=False)
+    ours, theirs = ben.checkout("widgets"), ben.checkout("moved", MOVED)
+    for checkout in (ours, theirs):
+        ben.run(checkout, "project", "use-store", "team")
+        ben.save(checkout, "tea", f"We drink tea in {checkout.name}.\n")
+    set_remote(widgets, MOVED)
+    laptop.run(widgets, "project", "register", "--adopt")
+    set_remote(widgets, ANA)
+
+    said = laptop.run(widgets, *MOVE).stdout
+    assert "example.com/ana/moved is 'moved' there: `agentm --store team project merge moved widgets`" in said
+    assert "We use SQLite." in recalled(ben, ours)
+    assert "We use SQLite." not in recalled(ben, theirs)
+    laptop.run(widgets, "--store", "team", "project", "merge", "moved", "widgets")
+    assert "We use SQLite." in recalled(ben, theirs)
+
+
+def test_a_changed_remote_that_is_another_project_of_the_team_is_not_joined(
+    laptop: Laptop, widgets: Path, tmp_path: Path
+) -> None:
+    """Nobody has said that both are one: it goes on being the project that it was."""
+    ben = Laptop(tmp_path, "two", laptop.team)
+    ben.add_team(make=False)
+    theirs = ben.checkout("moved", MOVED)
+    ben.run(theirs, "project", "use-store", "team")
+    ben.save(theirs, "tea", "We drink tea.\n")
+    set_remote(widgets, MOVED)
+    laptop.run(widgets, *MOVE)
+    assert "We use SQLite." not in recalled(ben, theirs)
+    assert "We drink tea." not in recalled(laptop, widgets)
+    assert "We use SQLite." in recalled(laptop, widgets)
 
 
 # ------------------------------------------------------------------------------------------------ what waits

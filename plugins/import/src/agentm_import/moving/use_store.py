@@ -19,6 +19,7 @@ from agentm_kernel.plugin import (
     MOVED_TO_STORE,
     SWAP_PROVIDER,
     AgentmError,
+    Checkout,
     Checkouts,
     ConcurrentModificationError,
     ConfigError,
@@ -28,6 +29,7 @@ from agentm_kernel.plugin import (
     LocatorConflictError,
     Resolution,
     StoreIdentityError,
+    add_remote,
     binding_keys,
     change_record,
     claim,
@@ -36,6 +38,7 @@ from agentm_kernel.plugin import (
     hide_from_git,
     layout,
     read_or_none,
+    read_pointer,
     read_record,
     read_stamp,
     record_move,
@@ -129,6 +132,18 @@ class StateMove(Move):
             refuse_secrets(file.name, self.source.read(file))
 
 
+class CloneOf(Checkout):
+    """A checkout as if its remote were still one that its project is known by; the project keeps its name."""
+
+    def __init__(self, checkout: Checkout, remote: str, slug: str) -> None:
+        super().__init__(checkout.root, slug)
+        self._remote = remote
+
+    @property
+    def remote(self) -> str:
+        return self._remote
+
+
 class StoreChange:
     """The project at `root` is to be in the store `name`; `None` is the default store."""
 
@@ -153,8 +168,9 @@ class StoreChange:
         self._source.check_allowed(SWAP_PROVIDER)
         self._refuse_one_store()
         refuse_nested(self._source, self._target)
-        before = find_place(self._source, self._identity, Checkouts(self._device.state_dir, self._source))
-        after = find_place(self._target, self._identity, Checkouts(self._device.state_dir, self._target))
+        before = find_place(self._source, self._identity, self._checkouts(self._source))
+        self._remotes = before.record.remotes if before.record else ()
+        after = find_place(self._target, self._identity_there(before.slug), self._checkouts(self._target))
         if move:
             refuse_conflict_copies(self._source, before.folder)
         self.slug_before, self.slug = before.slug, after.slug
@@ -179,6 +195,10 @@ class StoreChange:
             is_taken = read_record(self._target, self.slug_before) is not None
             why = "is another project's" if is_taken else "is its name in the store before"
             lines.append(f"its name there is '{self.slug}': '{self.slug_before}' {why}")
+        for remote in self._remotes:
+            if (other := self._name_there(remote)) not in (None, self.slug):
+                merge = f"agentm --store {self._name or 'default'} project merge {other} {self.slug}"
+                lines.append(f"{remote} is '{other}' there: `{merge}` brings the two together")
         if self.is_state_moved and self._state:
             way = "from .harness/ into the store" if self._state.is_into_store else "from the store into .harness/"
             lines.append(f"{', '.join(self.state)}: {way}, where state belongs then")
@@ -186,10 +206,15 @@ class StoreChange:
 
     def make(self) -> int:
         """Copy, bind the project, and leave word in the store before; how many files were copied."""
-        before, after = self._claim(self._source), self._claim(self._target)
+        before = self._claim(self._source, self._identity)
+        self._remotes = before.remotes
+        after = self._claim(self._target, self._identity_there(before.slug))
         self._refuse_one_store()  # a store that was empty has its identity only now
         if after.elsewhere is not None:
             change_record(self._target, after, {MOVED_TO_STORE: None})  # it comes back
+        for remote in before.remotes:
+            if self._name_there(remote) is None:  # clones with that one are to find the notes, too
+                after = add_remote(self._target, after, remote)
         self._plan(before.folder, after.folder)
         self.slug = after.slug
         self._copy()
@@ -240,7 +265,7 @@ class StoreChange:
         for name in (None, *self._device.config.stores):
             try:
                 store = self._target if name == self._name else self._device.store(name, read_only=False)
-                place = find_place(store, self._identity, Checkouts(self._device.state_dir, store))
+                place = find_place(store, self._identity, self._checkouts(store))
             except AgentmError:
                 continue  # it cannot be had now, or knows nothing of this project
             is_left = store_id is not None and place.record is not None and place.record.elsewhere == store_id
@@ -248,7 +273,27 @@ class StoreChange:
                 return store
         return None
 
-    def _claim(self, store: StorageBackend) -> ProjectRecord:
-        place = claim(store, self._identity, Checkouts(self._device.state_dir, store))
+    def _identity_there(self, slug: str) -> Checkout:
+        """The checkout as the target is to know it: as a clone of what its project is in the store before, whatever
+        its own remote is by now, and of what the target has a project of rather than of anything new.
+        """
+        own = self._identity.remote
+        remotes = sorted(self._remotes, key=lambda remote: remote != own)
+        if not remotes:
+            return self._identity
+        known = next((remote for remote in remotes if self._name_there(remote)), remotes[0])
+        return self._identity if known == own else CloneOf(self._identity, known, slug)
+
+    def _name_there(self, remote: str) -> str | None:
+        """What the project of a repository is called in the target."""
+        slug = read_pointer(self._target, remote)
+        record = read_record(self._target, slug) if slug else None
+        return record.slug if record else None
+
+    def _checkouts(self, store: StorageBackend) -> Checkouts:
+        return Checkouts(self._device.state_dir, store)
+
+    def _claim(self, store: StorageBackend, project: Checkout) -> ProjectRecord:
+        place = claim(store, project, self._checkouts(store))
         assert place.record is not None
         return place.record

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from typing import TYPE_CHECKING
 
@@ -13,7 +14,7 @@ from tests.projects.test_situations import ANA, BEN, Clones, Vault
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tests.projects.test_situations import Desk
+    from tests.projects.test_situations import Desk, Laptop
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
 
@@ -38,7 +39,32 @@ class SyncedFolder(Vault):
                 file.rename(place)
 
 
-@pytest.mark.parametrize("kind", [SyncedFolder, Clones])
+class EncryptedClones(Clones):
+    """Clones whose notes, records and pointers are encrypted; both laptops have the keys."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder)
+        one, two = self.one, self.two
+        encrypt = ("encryption", "init", "--recovery-file", str(folder / "recovery.txt"), "--yes")
+        assert one.agentm(folder, *encrypt).returncode == 0
+        for laptop in (one, two):
+            laptop.exchange()
+        asked = two.agentm(folder, "encryption", "join").stderr
+        admit = re.search(r"agentm (encryption admit age1\w+)", asked)
+        assert admit, asked
+        assert one.agentm(folder, *admit.group(1).split(), "two").returncode == 0
+        status = json.loads(one.agentm(folder, "encryption", "status", "--json").stdout)
+        for laptop in (one, two):
+            laptop.exchange()
+        joined = two.agentm(folder, "encryption", "join", "--fingerprint", status["fingerprint"])
+        assert joined.returncode == 0, joined.stderr
+
+    def _sync(self, laptop: Laptop) -> None:
+        """The command, which unites the records: the merger cannot read them."""
+        laptop.agentm(self.folder, "git", "sync")
+
+
+@pytest.mark.parametrize("kind", [SyncedFolder, Clones, EncryptedClones])
 def test_what_a_repository_has_under_two_names_is_told_and_brought_together(kind: type[Desk], tmp_path: Path) -> None:
     """Two devices worked in two repositories of one name before they met, each beginning with another one."""
     desk = kind(tmp_path)

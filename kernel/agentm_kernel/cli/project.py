@@ -64,7 +64,8 @@ def _in_store(here: Resolution) -> dict[str, Any]:
 
 def _other_names(store: StorageBackend, here: Resolution) -> str | None:
     """What the project is called too, as far as it can be told: the record of another one may be unreadable."""
-    known = records(store) if store.capabilities.device_files else ()  # elsewhere, all claim names in one store
+    is_whole = store.capabilities.device_files or store.capabilities.encryption  # else, all claim names in one store
+    known = records(store) if is_whole else ()
     try:
         others = [each.slug for each in known if here.identity.remote in each.remotes and each.slug != here.slug]
     except AgentmError as error:

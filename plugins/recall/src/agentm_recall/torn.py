@@ -1,7 +1,7 @@
 """Repositories that have two names in a store: devices claimed them before they met, and each goes on with its own.
 
-That happens where each device has all of the store, as a clone or a synced folder. Where all ask one store, each name
-has one record from the beginning.
+That happens where each device has all of the store, as a clone or a synced folder, encrypted or not. Where all ask
+one store, each name has one record from the beginning.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class Torn(NamedTuple):
 
 def torn_projects(store: StorageBackend) -> list[Torn]:
     """One listing, and one small read for each project."""
-    if not store.capabilities.device_files:
+    if not (store.capabilities.device_files or store.capabilities.encryption):
         return []
     known: dict[str, list[ProjectRecord]] = {}
     for record in [record for record in records(store) if record.elsewhere is None]:

@@ -162,26 +162,42 @@ class Ledger:
         keys = {note["key"] for note in found["notes"]}
         stood = {(where, key): text for where, key, text in self.readable(device, checkout, raw)}
         seen = {token for (_, key), text in stood.items() if key in keys for token in tokens(text)}
-        is_torn = len(self.projects_of(place, self.circle(device, checkout, place))) > 1
         if self.world.has_copy(place):  # hooks wait for no network: an event brings their copy up to date
             self.world.event(device, checkout, "session-start")
-        self._compare(f"{who} lists", {token for token, _ in wanted}, seen, is_torn=is_torn)
+        self._compare(f"{who} lists", {token for token, _ in wanted}, seen)
         said = self.world.agentm(device, checkout, "recall-here", "--limit", "1000000")
         recalled = tokens(said.out)
         current = {
             token for token, is_still in wanted if is_still and (token in recalled or token not in self.doubtful)
         }
-        self._compare(f"{who} recalls", current, recalled, is_torn=is_torn)
+        self._compare(f"{who} recalls", current, recalled)
 
     def wanted(self, device: str, checkout: str, raw: Raw) -> set[tuple[str, bool]]:
         """The tokens of the notes that a session is to be shown, and whether recall may."""
+        others = self._other_names(device, checkout)
         return {
             (token, is_current(text))
             for where, key, text in self.readable(device, checkout, raw)
             for token in tokens(text)
-            if not self._is_left_behind(device, checkout, where, key)
+            if _name(key) not in others and not self._is_left_behind(device, checkout, where, key)
             if key.startswith("personal/") or self.circle(device, checkout, where) in self.owners((where, key), token)
         }
+
+    def _other_names(self, device: str, checkout: str) -> set[str]:
+        """Further names of the project here, which clones claimed before they met: no session is shown what lies
+        there, and `project show` has to name them, beside the one whose notes the session gets.
+        """
+        place = self.place_of(device, checkout)
+        names = {*self.projects_of(place, self.circle(device, checkout, place))}
+        if len(names) < 2:
+            return set()
+        shown = json.loads(self.world.agentm(device, checkout, "project", "show", "--json").out or "{}")
+        said = {shown.get("slug"), *(shown.get("also") or "").split(", ")}
+        if not names <= said:
+            self.problem(
+                "not said", f"{device} in {checkout} is told of {sorted(filter(None, said))}, not of {names}"
+            )
+        return names - {shown.get("slug")}
 
     def _is_left_behind(self, device: str, checkout: str, place: str, key: str) -> bool:
         """Whether a note came under a name that its project has left: `doctor` has to say so, and what to run."""
@@ -209,8 +225,8 @@ class Ledger:
             *((place, key, text) for key, text in raw[place].items() if key.startswith("projects/") and is_note(key)),
         ]
 
-    def _compare(self, who: str, wanted: set[str], found: set[str], *, is_torn: bool) -> None:
-        if wanted - found and not is_torn:
+    def _compare(self, who: str, wanted: set[str], found: set[str]) -> None:
+        if wanted - found:
             self.problem("not shown", f"{who} all but {sorted(wanted - found)[:5]}")
         if found - wanted:
             self.problem("shown to another", f"{who} {sorted(found - wanted)[:5]} too")
@@ -220,7 +236,6 @@ class Ledger:
         circle = self.circle(device, checkout, place)
         if (place, circle) in self.left:
             return
-        names = self.projects_of(place, circle)
         said = self.world.agentm(device, checkout, "state", "list")
         files = [] if said.code else said.out.split()
         found = {file: self.world.agentm(device, checkout, "state", "read", file).out for file in files}
@@ -228,15 +243,15 @@ class Ledger:
             f"{device} in {checkout} reads as state",
             self.state(device, checkout, raw),
             {token for text in found.values() for token in tokens(text)},
-            is_torn=len(names) > 1,
         )
 
     def state(self, device: str, checkout: str, raw: Raw) -> set[str]:
         """The tokens of the plans that a session is to read."""
         place = self.place_of(device, checkout)
         if self.world.keeps_state(place):
-            names = self.projects_of(place, self.circle(device, checkout, place))
-            folders = tuple(f"projects/{name}/_harness/" for name in names)
+            names = {*self.projects_of(place, self.circle(device, checkout, place))}
+            others = self._other_names(device, checkout)
+            folders = tuple(f"projects/{name}/_harness/" for name in names - others)
             files = {key: text for key, text in raw[place].items() if key.startswith(folders)}
         else:
             files = raw[f"{device}:{checkout}"]

@@ -126,7 +126,8 @@ def decide(ledger: Ledger, step: Step) -> None:
     inbox = f"_inbox/{name}.md"
     answer = run(ledger, step, *step.what.split(), name)
     said = re.search(r"^accepted (\S+)$", answer.out, re.MULTILINE)
-    allowed = {spot for spot in answer.changed if spot[1] in (inbox, said and said.group(1))}
+    named = {inbox, *re.findall(r"^(?:accepted|superseded) (\S+)$", answer.out, re.MULTILINE)}
+    allowed = {spot for spot in answer.changed if spot[1] in named}
     waited = {token for place in ledger.world.stores for token in tokens(answer.before[place].get(inbox, ""))}
     if not ledger.settle(step.device, answer, allowed):
         return

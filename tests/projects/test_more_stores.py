@@ -391,7 +391,7 @@ def test_a_project_without_a_remote_is_found_by_its_name_in_the_store_that_it_we
     own = device.store(read_only=False)
     (waiting,) = pending(own)
     store, proposal = placed(device, own, waiting)
-    assert accept(own, proposal, store).key == "projects/widgets/decisions/port.md"
+    assert accept(own, proposal, store) == [Locator("projects/widgets/decisions/port.md")]
     assert keys(laptop.team) == ["projects/widgets/decisions/db.md", "projects/widgets/decisions/port.md"]
 
 

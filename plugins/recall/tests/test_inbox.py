@@ -106,7 +106,7 @@ def test_a_proposal_is_kept_whole_and_accepted_once(any_store: StorageBackend) -
     assert (waiting.name, waiting.action, waiting.target, waiting.by) == (name, SAVE, TARGET, "codex")
     assert waiting.body == NEW.body
     assert not any_store.exists(Locator(TARGET))
-    assert accept(any_store, waiting) == Locator(TARGET)
+    assert accept(any_store, waiting) == [Locator(TARGET)]
     assert any_store.read(Locator(TARGET)).endswith(NEW.body)
     assert pending(any_store) == []
     log = any_store.read(Locator("_meta/inbox.md"))
@@ -277,7 +277,7 @@ def test_what_waited_too_long_can_be_proposed_again(any_store: StorageBackend) -
     any_store.write(file, re.sub("made: .*", "made: 2020-01-01T00:00:00+00:00", any_store.read(file)))
     again = propose(any_store, NEW, Days())
     assert again != name
-    assert accept(any_store, find(any_store, again)) == Locator(TARGET)
+    assert accept(any_store, find(any_store, again)) == [Locator(TARGET)]
 
 
 # ------------------------------------------------------------------------------------------------ tools
@@ -411,8 +411,11 @@ def test_what_an_accepted_note_replaces_is_marked_as_by_saving_it(
     assert "status: active\n" in store.read(Locator("projects/widgets/facts/use-pip.md"))
     store.delete(Locator("projects/widgets/facts/use-conda.md"))  # somebody took it away meanwhile
     (waiting,) = pending(store)
-    accept(store, waiting)
+    code, told = at_a_terminal(home, "inbox", "accept", waiting.name)
+    assert code == 0, told
     assert "status: superseded\n" in store.read(Locator("projects/widgets/facts/use-pip.md"))
+    assert "superseded projects/widgets/facts/use-pip.md" in told
+    assert "use-conda" not in told.rpartition("accepted ")[2]
 
 
 def test_an_update_is_proposed_as_one_and_what_saving_refuses_is_not_proposed(
@@ -515,7 +518,7 @@ def test_a_program_is_told_which_notes_were_made(home: Home, store: StorageBacke
     code, said = at_a_terminal(home, "inbox", "accept", proposed, "--json")
     assert code == 0, said
     answer = json.loads(said[said.index("{\r\n") :])
-    assert answer["accepted"] == [{"name": proposed, "note": TARGET}]
+    assert answer["accepted"] == [{"name": proposed, "note": TARGET, "superseded": []}]
 
 
 @pytest.mark.parametrize(("program", "is_made"), [("true", True), ("false", False)])

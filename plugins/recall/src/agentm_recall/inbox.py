@@ -243,8 +243,10 @@ def placed(device: Device, backend: StorageBackend, proposal: Proposal) -> tuple
     return store, replace(proposal, target=target.key)
 
 
-def accept(backend: StorageBackend, proposal: Proposal, into: StorageBackend | None = None) -> Locator:
+def accept(backend: StorageBackend, proposal: Proposal, into: StorageBackend | None = None) -> list[Locator]:
     """Make it a note: on condition that proposal and note are what was shown. Then it leaves the inbox.
+
+    The note, and after it those that it replaces.
 
     `into` is the store of the note, where that is another one than the inbox is in.
     """
@@ -262,8 +264,9 @@ def accept(backend: StorageBackend, proposal: Proposal, into: StorageBackend | N
     except (LocatorConflictError, ConcurrentModificationError) as error:
         error.hint = f"nothing was changed: {_by_hand(proposal)}"
         raise
+    replaced = [] if proposal.action == APPEND else mark_superseded(store, target, proposal.body)
     _settle(backend, proposal, "accepted")
-    return target
+    return [target, *replaced]
 
 
 def _by_hand(proposal: Proposal) -> str:
@@ -285,7 +288,6 @@ def _carried_out(backend: StorageBackend, proposal: Proposal, shown: str, store:
         replace_text(store, target, proposal.body, proposal.expect)
     else:
         return _append_once(backend, proposal, shown, store)
-    mark_superseded(store, target, proposal.body)
     return proposal
 
 

@@ -88,9 +88,9 @@ def accept_shown(context: HookContext, fields: Query) -> str:
     confirm = context.device.config.get("inbox.confirm")
     if confirm:
         ask_command(str(confirm), described(store, proposal))
-    target = accept(inbox, proposal, store)
-    RecallIndex(store).note_written([target])
-    return f"Accepted: {target}"
+    target, *superseded = accept(inbox, proposal, store)
+    RecallIndex(store).note_written([target, *superseded])
+    return "; ".join((f"Accepted: {target}", *(f"superseded: {each}" for each in superseded)))
 
 
 def reject_shown(context: HookContext, fields: Query) -> str:

@@ -43,18 +43,21 @@ def refuse_if_replaced(backend: StorageBackend, target: Locator, kind: str, text
     check_supersession(backend, draft, target, _project(target), replace=True)
 
 
-def mark_superseded(backend: StorageBackend, target: Locator, text: str) -> None:
-    """Mark the notes that `text`, which is the note's now, says it replaces. Only by their whole names: that was said
-    a while ago, and one that is gone since needs no mark.
+def mark_superseded(backend: StorageBackend, target: Locator, text: str) -> list[Locator]:
+    """Mark the notes that `text`, which is the note's now, says it replaces, and return those that were not marked.
+
+    Only by their whole names: that was said a while ago, and one that is gone since needs no mark.
     """
     moment = datetime.now(UTC).isoformat(timespec="seconds")
     replaced = parse_note(target.key, text)[0].supersedes
     listed = note_files(backend, _project(target) or Locator(PERSONAL)) if replaced else ()
     others = [info.locator for info in listed if info.locator != target]
+    marked = []
     for name in replaced:
         found = [locator for locator in others if names(name, locator.key)]
-        if len(found) == 1:
-            set_status(backend, found[0], SUPERSEDED, moment)
+        if len(found) == 1 and set_status(backend, found[0], SUPERSEDED, moment):
+            marked.append(found[0])
+    return marked
 
 
 def _project(target: Locator) -> Locator | None:

@@ -83,7 +83,7 @@ def show(name: str, as_json: bool) -> None:
 @command.command("accept")
 @click.argument("names", nargs=-1, required=True)
 @answering
-def accept_proposals(names: tuple[str, ...], answer: dict[str, list[dict[str, str]]]) -> None:
+def accept_proposals(names: tuple[str, ...], answer: dict[str, list[dict[str, object]]]) -> None:
     """Make notes of the proposals NAMES, after asking you on the terminal.
 
     Where `inbox.confirm` names a command, it has to agree as well: it gets what it is about on standard input, and
@@ -100,10 +100,12 @@ def accept_proposals(names: tuple[str, ...], answer: dict[str, list[dict[str, st
         confirm = device.config.get("inbox.confirm")
         if confirm:
             ask_command(str(confirm), words)
-        target = accept(backend, proposal, store)
-        RecallIndex(store).note_written([target])
-        done.append({"name": proposal.name, "note": target.key})
+        target, *superseded = accept(backend, proposal, store)
+        RecallIndex(store).note_written([target, *superseded])
+        done.append({"name": proposal.name, "note": target.key, "superseded": [each.key for each in superseded]})
         click.echo(f"accepted {target}")
+        for each in superseded:
+            click.echo(f"superseded {each}")
 
 
 @command.command("reject")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from tests.faults.life_step import Step, run
 from tests.faults.life_texts import all_tokens, is_note, tokens
+from tests.faults.life_world import DEVICES
 
 if TYPE_CHECKING:
     from tests.faults.life_ledger import Ledger, Names
@@ -90,8 +91,17 @@ def _import(ledger: Ledger, step: Step, folder: str) -> None:
         came = tokens(answer.after[each].get(key, ""))
         for source, text in stood.items():
             if key.startswith("projects/") and source.startswith("projects/") and came & tokens(text):
-                circles = names.get(source.split("/")[1], set())
-                ledger.names[each].setdefault(key.split("/")[1], set()).update(circles)
+                name, circles = key.split("/")[1], names.get(source.split("/")[1], set())
+                whose = {_still(ledger, each, name, circle) for circle in circles}
+                ledger.names[each].setdefault(name, set()).update(whose)
+
+
+def _still(ledger: Ledger, place: str, name: str, circle: str) -> str:
+    """Whose a project is that came under this name. A checkout without a remote is what its device remembers: where
+    that is another project by now, as after a restore, the one before is no checkout's until the operator says so.
+    """
+    is_remembered = circle.partition(":")[0] in DEVICES
+    return f"{circle} before" if is_remembered and {*ledger.projects_of(place, circle)} - {name} else circle
 
 
 def migrate(ledger: Ledger, step: Step) -> None:

@@ -17,12 +17,15 @@ from agentm_import.moving.merging import plan_merge
 from agentm_import.moving.stores import texts_below
 from agentm_kernel.plugin import (
     AgentmError,
+    Capabilities,
     ConcurrentModificationError,
     FileStore,
     Locator,
     LocatorConflictError,
+    MirroredState,
     StorageError,
     StorageSelectionError,
+    stamp_store,
 )
 
 if TYPE_CHECKING:
@@ -72,6 +75,33 @@ def test_everything_goes_over_and_the_other_store_is_selected(laptop: Laptop) ->
     assert last == "selected store: vault (back again: `agentm migrate --to device-local`)"
     assert laptop.selected() == "vault"
     assert (laptop.vault / "personal/facts/tea.md").read_text() == "Tea.\n"
+
+
+class Elsewhere(FileStore):
+    """Stands for a store that devices share, of which each has a copy."""
+
+    capabilities = Capabilities(concurrent_writers=True, sync=True, delete=True)  # type: ignore[assignment]
+
+
+def test_what_an_agent_has_just_edited_in_the_copy_of_a_store_elsewhere_goes_over_too(
+    laptop: Laptop, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    plan = Locator("projects/widgets/_harness/PLAN.md")
+    source = MirroredState(Elsewhere(tmp_path / "elsewhere"), str(tmp_path / "mirror"))
+    stamp_store(source)
+    source.write(plan, "the plan\n")
+    with open(source.device_path(plan), "w") as file:
+        file.write("the plan, edited as a file\n")
+    others = {"vault": command_migrate.open_other(laptop.home.device(), "vault"), "elsewhere": source}
+    monkeypatch.setattr(command_migrate, "open_other", lambda _device, name: others[name])
+
+    assert laptop.migrate("--from", "elsewhere", "--dry-run").exception is None
+    assert source.read(plan) == "the plan\n"  # nothing is done
+    done = laptop.migrate("--from", "elsewhere", "--yes")
+
+    assert done.exception is None, done.exception
+    assert (laptop.vault / plan.key).read_text() == "the plan, edited as a file\n"
 
 
 def test_what_would_be_done_is_said_and_not_done(laptop: Laptop) -> None:

@@ -16,6 +16,7 @@ from agentm_import.moving.stores import (
     leave_word,
     plan_migration,
     refuse_encrypted,
+    send_copy,
     settle,
 )
 from agentm_kernel.command import (
@@ -94,6 +95,8 @@ def command(
     target: StorageBackend = device.store(read_only=False) if is_sealing else bare
     refuse_encrypted(source, source_protocol, target, protocol)
     source.check_allowed(SWAP_PROVIDER)
+    if not dry_run:
+        send_copy(device.store(read_only=False) if is_selected else source)
     progress = (lambda _label, items: items) if as_json else _bar
     if merge:
         notes = known_format(device)

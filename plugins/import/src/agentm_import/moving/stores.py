@@ -18,6 +18,7 @@ from agentm_kernel.plugin import (
     ConcurrentModificationError,
     ConfigError,
     ConflictCopies,
+    DeviceCopy,
     InvalidContentError,
     InvalidLocatorError,
     Locator,
@@ -72,6 +73,13 @@ def _notes(store: StorageBackend) -> list[Locator]:
     """Everything but what makes this store the one that it is: its stamp, and the keys of its encryption."""
     files = (info.locator for info in store.walk(Locator()) if not info.is_dir)
     return [file for file in files if file.key != STAMP_KEY and file.parent.key != layout.KEYS]
+
+
+def send_copy(source: StorageBackend) -> None:
+    """Bring into a store elsewhere what agents edited in this device's copy of it since the last event."""
+    copy = source.facet(DeviceCopy)
+    if copy is not None:
+        copy.push(source)
 
 
 def plan_migration(source: StorageBackend, target: StorageBackend, progress: Progress) -> Plan:

@@ -11,7 +11,7 @@ import os
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from agentm_import.moving.stores import refuse_conflict_copies, refuse_nested
+from agentm_import.moving.stores import refuse_conflict_copies, refuse_nested, send_copy
 from agentm_kernel.command import bind_project, counted
 from agentm_kernel.plugin import (
     ABSENT,
@@ -206,6 +206,7 @@ class StoreChange:
 
     def make(self) -> int:
         """Copy, bind the project, and leave word in the store before; how many files were copied."""
+        send_copy(self._source)
         before = self._claim(self._source, self._identity)
         self._remotes = before.remotes
         after = self._claim(self._target, self._identity_there(before.slug))

@@ -13,7 +13,7 @@ from agentm_kernel.files.store import FileStore as FileStore
 from agentm_kernel.files.tree import Directory as Directory, make_private_folder as make_private_folder
 from agentm_kernel.files.writing import BytesTree as BytesTree
 from agentm_kernel.here import choose_protocol as choose_protocol, list_plan_files as list_plan_files, list_state_files as list_state_files, resolve_active_plan as resolve_active_plan
-from agentm_kernel.plugins import Call as Call, StdoutToStderr as StdoutToStderr, reason_of as reason_of
+from agentm_kernel.plugins import Call as Call, StdoutToStderr as StdoutToStderr, in_time as in_time, reason_of as reason_of
 from agentm_kernel.plugins.events import EVENTS as EVENTS, Event as Event, PULLING as PULLING, PUSHING as PUSHING, is_event as is_event
 from agentm_kernel.plugins.hooks import HookCaller as HookCaller
 from agentm_kernel.plugins.hookspecs import Alert as Alert, DoctorRow as DoctorRow, HookContext as HookContext, Panel as Panel, PluginFailure as PluginFailure, Section as Section, Tool as Tool, ToolCall as ToolCall, hookimpl as hookimpl

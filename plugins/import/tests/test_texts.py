@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import os
+import sys
+import time
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from import_home import Home
 
-from agentm_import.contract import NoteFormat, note_format
+from agentm_import.contract import NoteFormat, detect_all, note_format
 from agentm_import.importing import Import
 from agentm_import.items import Item, as_item
 from agentm_import.note_text import note_text, one_line
@@ -27,6 +30,9 @@ from agentm_import.source_files import (
 from agentm_import.sources._common import bullets, kind_of, listed, moment, section
 from agentm_import.yaml_text import NotYaml, mapping, split, texts
 from agentm_kernel.plugin import MAX_CONTENT_BYTES, AgentmError, Locator
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 PLACE, FOLDER = Locator("projects/widgets/facts/tea.md"), Locator("projects/widgets")
 
@@ -250,6 +256,16 @@ def test_a_folder_is_walked_in_order_and_not_for_ever(tmp_path: Path, monkeypatc
         ({"origin": "x", "body": "y", "colour": "red"}, "there is no field 'colour'"),
         ({"body": "y"}, "'origin' is not a text"),
         ({"origin": "x", "body": 3}, "'body' is not a text"),
+        ({"origin": "x", "body": "y", "created": None}, "'created' is not a text"),
+        ({"origin": "x", "body": "y", "slug": 5}, "'slug' is not a text"),
+        ({"origin": "x", "body": "y", "path": 3}, "'path' is not a text"),
+        ({"origin": "x", "body": "y", "project": 5}, "'project' is not a text"),
+        ({"origin": "x", "body": "y", "tags": "a,b"}, "'tags' is not a list of texts"),
+        ({"origin": "x", "body": "y", "supersedes": None}, "'supersedes' is not a list of texts"),
+        ({"origin": "x", "body": "y", "line": "1"}, "'line' is not a number"),
+        ({"origin": "x", "body": "y", "verbatim": 1}, "'verbatim' is not true or false"),
+        ({"origin": "x", "body": "y", "extra": None}, "'extra' is not a mapping"),
+        ({"origin": "x", "body": "y", "extra": {"a": None}}, "'a' in 'extra' is neither a text nor a tuple of texts"),
         ({"origin": "x"}, "an item has neither a body nor a reason"),
     ],
 )
@@ -268,6 +284,44 @@ def test_an_importer_that_fails_is_named_and_nothing_is_imported(home: Home, mon
     with pytest.raises(AgentmError, match="the importer 'failing' failed: .*the disk is gone") as told:
         Import(home.device(), "failing")
     assert told.value.hint == "nothing was imported"
+
+
+@pytest.mark.parametrize(
+    ("end", "why"), [(lambda: sys.exit(0), r"sys\.exit\(0\)"), (lambda: os._exit(0), r"os\._exit\(\)")]
+)
+def test_an_importer_that_ends_the_process_is_named_and_nothing_is_imported(
+    home: Home, monkeypatch: pytest.MonkeyPatch, end: Callable[[], None], why: str
+) -> None:
+    class Ending:
+        def read(self, path: str, device: object) -> None:
+            end()
+
+    monkeypatch.setattr("agentm_import.importing.find_importer", lambda device, name: Ending())
+    with pytest.raises(AgentmError, match=f"the importer 'ending' failed in reading: it called {why}"):
+        Import(home.device(), "ending")
+
+
+def test_sources_are_looked_for_by_every_importer_however_one_of_them_fails(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answers: dict[str, Callable[[], object]] = {
+        "a-number": lambda: 17,
+        "ending": lambda: os._exit(0),
+        "good": lambda: [("/somewhere", 3, "memories")],
+        "slow": lambda: time.sleep(60),
+        "short": lambda: [("/somewhere", 3)],
+    }
+
+    def found(_device: object, name: str) -> SimpleNamespace:
+        return SimpleNamespace(label=name, detect=lambda _: answers[name]())
+
+    monkeypatch.setattr("agentm_import.contract.names", lambda _: sorted(answers))
+    monkeypatch.setattr("agentm_import.contract.find_importer", found)
+    monkeypatch.setattr("agentm_import.contract._PATIENCE", 0.2)
+    sources, failures = detect_all(home.device())
+    assert [name for name, _, _ in sources] == ["good"]
+    assert [line.partition(":")[0] for line in failures] == ["a-number", "ending", "short", "slow"]
+    assert failures[-1] == "slow: the importer 'slow' is late: detect took more than 0.2 s"
 
 
 def test_a_secret_anywhere_around_a_memory_is_refused(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Protocol, cast
 from agentm_import.items import Found
 from agentm_kernel.plugin import (
     AgentmError,
+    Call,
     LocatorConflictError,
     PluginError,
     find_plugin,
+    in_time,
     layout,
     load,
-    reason_of,
     unusable,
 )
 
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 
 IMPORTERS = "agentm.importers"
 NOTE_FORMATS = "agentm.note_formats"
+_PATIENCE = 2.0
+"""Seconds that one importer has to find its source."""
 
 
 class Importer(Protocol):
@@ -119,10 +122,13 @@ def detect_all(device: Device) -> tuple[list[tuple[str, str, Found]], list[str]]
     failures: list[str] = []
     for name in names(device):
         try:
-            importer = find_importer(device, name)
-            found += [(name, importer.label, Found(*place)) for place in importer.detect(device)]
-        except AgentmError as error:
+            found += in_time(lambda name=name: _detected(device, name), _PATIENCE)  # type: ignore[misc]
+        except AgentmError as error:  # a plugin's failure is named and costs its own line only
             failures.append(f"{name}: {error.message}")
-        except Exception as error:  # noqa: BLE001 - a plugin's failure is named and costs its own line only
-            failures.append(f"{name}: {reason_of(error)}")
     return found, failures
+
+
+def _detected(device: Device, name: str) -> list[tuple[str, str, Found]]:
+    importer = find_importer(device, name)
+    with Call(f"importer '{name}'", "detect"):
+        return [(name, importer.label, Found(*place)) for place in importer.detect(device)]

@@ -9,7 +9,7 @@ from agentm_import.ledger import Ledger
 from agentm_import.planning import CREATE, UPDATE, Plan, Planner
 from agentm_import.targets import Targets
 from agentm_import.writing import carry_out
-from agentm_kernel.plugin import AgentmError, PluginError, reason_of
+from agentm_kernel.plugin import AgentmError, Call, PluginError, reason_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -56,14 +56,15 @@ class Import:
         return [*self._targets.unused]
 
     def _read(self, path: str, device: Device) -> Iterator[object]:
-        try:
-            yield from self._importer.read(path, device)
-        except AgentmError:
-            raise
-        except Exception as error:
-            raise PluginError(
-                f"the importer '{self.source}' failed: {reason_of(error)}", hint="nothing was imported"
-            ) from error
+        with Call(f"importer '{self.source}'", "reading"):  # for what is no `Exception`, and `os._exit`
+            try:
+                yield from self._importer.read(path, device)
+            except AgentmError:
+                raise
+            except Exception as error:
+                raise PluginError(
+                    f"the importer '{self.source}' failed: {reason_of(error)}", hint="nothing was imported"
+                ) from error
 
     def _planned(self) -> Plan:
         return Planner(self.source, self._backend, self._notes, self._targets, self._ledger).plan(self._items)

@@ -6,13 +6,11 @@ with the same names instead, and `as_item` makes items of them.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from agentm_kernel.plugin import PluginError, content_hash
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 
 class Found(NamedTuple):
@@ -78,6 +76,13 @@ class Skipped:
 
 
 _NAMES = {entry.name for entry in fields(Item)}
+_LISTS = ("tags", "supersedes")
+_OTHERS: dict[str, tuple[tuple[type, ...], str]] = {
+    **dict.fromkeys(_LISTS, ((list, tuple, set, frozenset), "a list of texts")),
+    "extra": ((Mapping,), "a mapping"),
+    "line": ((int,), "a number"),
+    "verbatim": ((bool,), "true or false"),
+}
 
 
 def as_item(given: object, importer: str) -> Item | Skipped:
@@ -89,14 +94,19 @@ def as_item(given: object, importer: str) -> Item | Skipped:
     unknown = sorted(str(name) for name in given if name not in _NAMES | {"reason"})
     if unknown:
         raise _broken(importer, f"there is no field {unknown[0]!r}")
-    wrong = [name for name in ("origin", "body", "reason") if name in given and not isinstance(given[name], str)]
-    if "origin" not in given or wrong:
-        raise _broken(importer, f"{(wrong or ['origin'])[0]!r} is not a text")
+    for name, value in {"origin": None, **given}.items():
+        types, wanted = _OTHERS.get(name, ((str,), "a text"))
+        if not isinstance(value, types) and (name, value) != ("project", None):
+            raise _broken(importer, f"{name!r} is not {wanted}")
+    for name, value in given.get("extra", {}).items():
+        listed = value if isinstance(value, list | tuple) else (value,)
+        if not all(isinstance(text, str) for text in (name, *listed)):
+            raise _broken(importer, f"{name!r} in 'extra' is neither a text nor a tuple of texts")
     if "reason" in given:
         return Skipped(given["origin"], given["reason"])
     if "body" not in given:
         raise _broken(importer, "an item has neither a body nor a reason")
-    lists = {name: tuple(map(str, given[name])) for name in ("tags", "supersedes") if name in given}
+    lists = {name: tuple(map(str, given[name])) for name in _LISTS if name in given}
     return Item(**{**given, **lists})
 
 

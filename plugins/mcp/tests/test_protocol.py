@@ -211,6 +211,31 @@ def test_a_tool_that_cannot_be_imported_costs_nobody_else_anything(home: Home) -
         assert any("no such library" in line for line in host.errors)
 
 
+def test_a_tool_whose_module_hangs_is_named_and_costs_the_others_nothing(home: Home) -> None:
+    home.plugin("rogue", "import time\ntime.sleep(60)\n", rogue="TOOL")
+    with Host(home) as host:
+        host.initialize()
+        listed = {tool["name"] for tool in host.request("tools/list")["result"]["tools"]}
+        assert "plan_read" in listed
+        assert "rogue" not in listed
+        assert "the tool 'rogue' of rogue 1.0 is late: its import took more than 1.5 s" in host.failure("rogue")
+        assert "project: widgets" in host.call("plan_read")
+        assert "'rogue' of rogue 1.0 is late" in "".join(host.errors)
+
+
+def test_a_tool_that_hangs_does_not_keep_the_server_from_ending(home: Home) -> None:
+    code = (
+        "import time\nfrom agentm_kernel.plugin import Tool\n"
+        "TOOL = Tool('rogue', 'hangs', lambda call: time.sleep(60), seconds=0.3)\n"
+    )
+    home.plugin("rogue", code, rogue="TOOL")
+    with Host(home) as host:
+        host.initialize()
+        assert "took more than 0.3 s" in host.failure("rogue")
+        assert host.close() == 0
+        assert host.errors == []
+
+
 def test_a_late_tool_is_answered_and_does_not_hold_up_the_next(with_plugin: Home) -> None:
     with Host(with_plugin) as host:
         started = time.monotonic()

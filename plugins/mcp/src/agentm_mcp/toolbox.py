@@ -4,7 +4,17 @@ from __future__ import annotations
 
 import sys
 
-from agentm_kernel.plugin import TOOLS, AgentmError, Call, InvalidContentError, PluginError, Tool, load, permitted
+from agentm_kernel.plugin import (
+    TOOLS,
+    AgentmError,
+    Call,
+    InvalidContentError,
+    PluginError,
+    Tool,
+    in_time,
+    load,
+    permitted,
+)
 from agentm_mcp.shown import shown
 
 TYPE_CHECKING = False
@@ -15,6 +25,8 @@ if TYPE_CHECKING:
 
 MOST_TEXT = 1_000_000
 """Characters of one argument, where its schema does not say less."""
+_PATIENCE = 1.5
+"""Seconds that the module of a tool has to be imported: the host waits for the others meanwhile."""
 _UNSAID = ("minLength", "maxLength", "minimum")
 _TYPES: dict[str, type] = {"string": str, "integer": int, "boolean": bool}
 
@@ -67,7 +79,7 @@ def failure(message: str, hint: str | None = None, details: Mapping[str, object]
 
 
 def _load(record: PluginRecord) -> Tool:
-    found = load(record)
+    found = in_time(lambda: load(record), _PATIENCE)
     if not isinstance(found, Tool) or found.name != record.name:
         raise PluginError(f"the {record} does not name a Tool called '{record.name}'")
     return found

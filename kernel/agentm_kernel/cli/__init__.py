@@ -180,7 +180,9 @@ def exit_code_of(work: Callable[[], int], *, as_json: bool = False) -> int:
     except BrokenPipeError:
         _give_output_up()  # whoever read our output has gone: nothing is left to say
         return 1
-    except Exception as error:  # noqa: BLE001 - a bug, ours or a plugin's, too: said in one line, and in full on demand
+    except SystemExit:
+        raise
+    except BaseException as error:  # noqa: BLE001 - a bug, ours or a plugin's: said in one line, and in full on demand
         if isinstance(error, OSError) and not _is_written(""):  # it was about our output, and nothing else
             report(AgentmError(f"the output cannot be written: {error.strerror}"))
             return 1
@@ -192,16 +194,14 @@ def exit_code_of(work: Callable[[], int], *, as_json: bool = False) -> int:
     return code
 
 
-def _unexpected(error: Exception) -> AgentmError:
+def _unexpected(error: BaseException) -> AgentmError:
     """A bug, told with the module it happened in: a plugin's command may have brought it."""
     module, trace = "agentm", error.__traceback__
     while trace is not None:
         module = trace.tb_frame.f_globals.get("__name__") or module
         trace = trace.tb_next
-    found = AgentmError(
-        f"something unexpected happened in {module.partition('.')[0]}: {type(error).__name__}: {error}",
-        hint=f"run it again with {DEBUG_VARIABLE}=1 to see where, and report it",
-    )
+    said = f"something unexpected happened in {module.partition('.')[0]}: {type(error).__name__}: {error}"
+    found = AgentmError(said, hint=f"run it again with {DEBUG_VARIABLE}=1 to see where, and report it")
     found.__cause__ = error
     return found
 

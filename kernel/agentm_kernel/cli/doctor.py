@@ -82,7 +82,7 @@ def _storage_rows(
 ) -> Iterator[DoctorRow]:
     try:
         backend = require(found)
-        backend.check_reachable(_REACH_SECONDS)
+        in_time(lambda: backend.check_reachable(_REACH_SECONDS), _REACH_SECONDS + 0.5)
     except AgentmError as error:  # what a command would meet next
         yield _failure(check, error)
         return

@@ -16,7 +16,7 @@ from agentm_kernel.cli import end_process, waiting_for
 from agentm_kernel.cli.event import in_the_background, read_event, tell, working_directory
 from agentm_kernel.errors import AgentmError, one_line
 from agentm_kernel.files import in_a_thread
-from agentm_kernel.plugins import divert_stdout
+from agentm_kernel.plugins import Call, divert_stdout, reason_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -63,10 +63,8 @@ def answer(device: Device, event: str, host: str | None) -> None:
     try:
         in_a_thread(call.answer_late)
         call.compose()
-    except AgentmError as error:
-        call.fail(error.message, error.hint)
-    except Exception as error:  # noqa: BLE001 - the agent must go on; what broke is shown
-        call.fail(f"{type(error).__name__}: {error}")
+    except BaseException as error:  # noqa: BLE001 - the agent must go on; what broke is shown
+        call.fail(error)
     call.send()
     call.finish()
 
@@ -150,16 +148,21 @@ class HookCall:
         self.doing = "reading the host's event"
         self.payload = read_event()
         self.cwd = working_directory(self.payload)
-        self.adapter.read(self)
+        with Call(f"adapter '{self.host}'", "read"):
+            self.adapter.read(self)
         self.doing = "finding what to say"
         self.adapter.compose(self)
 
-    def fail(self, message: str, hint: str | None = None) -> None:
+    def fail(self, error: BaseException) -> None:
+        why = f"{self.doing} failed ({self.host}): {reason_of(error)}"
+        if isinstance(error, AgentmError):
+            why = f"{error.message}{f' ({error.hint})' if error.hint else ''}"
+        self._say(f"{self._lacking} not available: {why}")
+
+    def _say(self, text: str) -> None:
         """Where a session starts, the agent is told, because the operator has no other place to see it."""
-        if self.adapter is None:  # nobody can tell whether it may be loaded, and most hosts take plain text as well
-            self.adapter, self.host = PlainAdapter(), PLAIN
-        line = one_line(f"[agentm] {self._lacking} not available: {message}{f' ({hint})' if hint else ''}")
-        if self.event == "session-start":
+        line = one_line(f"[agentm] {text}")
+        if self.event == "session-start" and not self._unsent.locked():
             self.add(line)
         else:
             sys.stderr.write(f"{line}\n")
@@ -168,17 +171,24 @@ class HookCall:
         """Answer for a main thread that is stuck, in a system call perhaps, where nothing else can reach it."""
         time.sleep(max(0.0, self.time_left))
         late = f"{self.doing} took more than {DEADLINE_SECONDS:g} s{waiting_for()}"
-        if self.event == "session-start":
-            self.add(one_line(f"[agentm] Not everything is here: {late}. Run `agentm doctor`."))
+        self._say(f"Not everything is here: {late}. Run `agentm doctor`.")
         self.send()
         end_process(0)
 
     def send(self) -> None:
-        if not self._unsent.acquire(blocking=False) or self._output is None or self.adapter is None:
+        if not self._unsent.acquire(blocking=False) or self._output is None:
             return
+        if self.adapter is None:  # nobody can tell whether it may be loaded, and most hosts take plain text as well
+            self.adapter, self.host = PlainAdapter(), PLAIN
         said = fitted("\n\n".join(self._parts), int(self.adapter.limit) - len(self.closing) - 2)
         self.text = "\n\n".join(part for part in (said, self.closing) if part)
-        view = memoryview(self.adapter.envelope(self, self.text).encode("utf-8", "backslashreplace"))
+        try:
+            with Call(f"adapter '{self.host}'", "envelope"):
+                answer = self.adapter.envelope(self, self.text).encode("utf-8", "backslashreplace")
+        except AgentmError as error:
+            self._say(f"as plain text, which most hosts take as well: {error.message}")
+            answer = f"{self.text}\n".encode("utf-8", "backslashreplace")
+        view = memoryview(answer)
         try:
             while view:
                 view = view[os.write(self._output, view) :]

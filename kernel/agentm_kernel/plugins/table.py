@@ -107,10 +107,8 @@ def find(device: DeviceFacts, group: str, name: str) -> PluginRecord | None:
         hint = "`agentm config list` shows plugin_policy.*"
         raise errors.PluginError(f"the {claims[0]} is not loaded: {why}", hint=hint)
     if device.plugins.unreadable:
-        raise errors.PluginError(
-            f"cannot tell whether the {kind_of(group)} '{name}' is installed: {device.plugins.unreadable[0]}",
-            hint="make that file readable, or reinstall the distribution it belongs to",
-        )
+        said = f"cannot tell whether the {kind_of(group)} '{name}' is installed: {device.plugins.unreadable[0]}"
+        raise errors.PluginError(said, hint="make that file readable, or reinstall the distribution it belongs to")
     return None
 
 
@@ -121,11 +119,9 @@ def find_plugin(device: DeviceFacts, group: str, name: str) -> PluginRecord:
         from agentm_kernel.plugins.published import how_to_install
 
         installed = ", ".join(sorted({other.name for other in device.plugins.of(group)})) or "none"
-        raise errors.PluginError(
-            f"no installed plugin provides the {kind_of(group)} '{name}'; installed: {installed}",
-            hint=how_to_install(group, name)
-            or "install the distribution that does; `agentm plugins list` shows what is there",
-        )
+        said = f"no installed plugin provides the {kind_of(group)} '{name}'; installed: {installed}"
+        otherwise = "install the distribution that does; `agentm plugins list` shows what is there"
+        raise errors.PluginError(said, hint=how_to_install(group, name) or otherwise)
     return record
 
 
@@ -160,11 +156,9 @@ def conflict(claims: list[PluginRecord]) -> errors.PluginError:
     """The refusal to choose between distributions that claim one name."""
     first = claims[0]
     owners = " and ".join(f"{record.distribution} {record.version} ({record.location})" for record in claims)
-    return errors.PluginError(
-        f"the {kind_of(first.group)} '{first.name}' is claimed by {owners}",
-        hint=f"uninstall one of them, or keep one out with `agentm config set plugin_policy.disabled "
-        f"{claims[-1].distribution}`",
-    )
+    keep_out = f"agentm config set plugin_policy.disabled {claims[-1].distribution}"
+    hint = f"uninstall one of them, or keep one out with `{keep_out}`"
+    return errors.PluginError(f"the {kind_of(first.group)} '{first.name}' is claimed by {owners}", hint=hint)
 
 
 def conflicts(records: Iterable[PluginRecord]) -> list[list[PluginRecord]]:

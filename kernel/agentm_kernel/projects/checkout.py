@@ -215,10 +215,8 @@ def read_former_id(checkout: Checkout) -> str | None:
 
 def _checked_id(found: object, path: str) -> str:
     if not isinstance(found, str) or len(found) != ID_LENGTH or not _HEX.issuperset(found):
-        raise errors.ConfigError(
-            f"{path} holds no id of a checkout",
-            hint="remove what is there; `agentm project register --adopt` then says which project this is",
-        )
+        hint = "remove what is there; `agentm project register --adopt` then says which project this is"
+        raise errors.ConfigError(f"{path} holds no id of a checkout", hint=hint)
     return found
 
 

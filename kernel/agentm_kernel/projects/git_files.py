@@ -86,10 +86,8 @@ def _pointed_to(work_tree: str, entry: str) -> str:
     """What a `.git` that is a file leads to."""
     pointer = read_checkout_file(entry) or b""
     if not pointer.startswith(b"gitdir: "):
-        raise errors.ConfigError(
-            f"{entry} is a file but does not point to a git repository",
-            hint="git cannot use it either: remove it, or restore the repository",
-        )
+        hint = "git cannot use it either: remove it, or restore the repository"
+        raise errors.ConfigError(f"{entry} is a file but does not point to a git repository", hint=hint)
     git_dir = _joined(work_tree, pointer.removeprefix(b"gitdir: "))
     if not os.path.isdir(git_dir):
         raise errors.ConfigError(
@@ -138,10 +136,8 @@ def _watched(path: str) -> Iterator[tuple[str, str | None]]:
         name, equals, value = line.partition("=")
         name = name.rstrip(" \t")
         if not (first.isalpha() and _NAME.issuperset(name)):
-            raise errors.ConfigError(
-                f"{path}: line {number} is not valid git configuration",
-                hint="git cannot read it either: `git config --list` says the same; correct that line",
-            )
+            hint = "git cannot read it either: `git config --list` says the same; correct that line"
+            raise errors.ConfigError(f"{path}: line {number} is not valid git configuration", hint=hint)
         matters = is_watched and name.lower() in _NAMES
         if not _SPECIAL.isdisjoint(value) and (matters or not _is_sound(value)):
             raise _AskGit

@@ -112,6 +112,41 @@ def test_a_hostile_hook_plugin_costs_the_others_nothing(machine, work, at_import
     assert done.code in (0, 1)
 
 
+ADAPTER = """
+import os, time
+from agentm_kernel.cli.hook import PlainAdapter
+class Adapter(PlainAdapter):
+    def {method}(self, *arguments): {work}
+ADAPTER = Adapter()
+"""
+
+
+@pytest.mark.parametrize("method", ["read", "compose", "envelope"])
+@pytest.mark.parametrize("work", WORKS)
+def test_a_hostile_adapter_does_not_keep_the_plan_from_the_agent_or_is_named(machine, work, method):
+    if (method == "compose" and work in WORKS[:2]) or (work == "return 7" and method != "envelope"):
+        pytest.skip("what is composed comes from the kernel and other plugins; what else it returns, nobody looks at")
+    source = ADAPTER.format(method=method, work=work)
+    machine.run("state", "write", "PLAN.md", input="x")
+    machine.install("rogue", source, "[agentm.hosts]\nrogue = plugin_rogue:ADAPTER\n")
+    started = time.monotonic()
+
+    done = machine.execute("hook", "session-start", "--host", "rogue", input="{}")
+
+    assert time.monotonic() - started < STARTING
+    assert done.code == 0
+    assert "Traceback" not in done.out + done.err
+    assert "rogue" in done.out + done.err
+    assert "PLAN.md" in done.out or method in ("read", "compose") or work == WORKS[0]
+
+
+def test_an_adapter_that_hangs_at_import_is_named_where_the_agent_reads(machine):
+    machine.install("rogue", "import time; time.sleep(60)\n", "[agentm.hosts]\nrogue = plugin_rogue:ADAPTER\n")
+    done = machine.execute("hook", "session-start", "--host", "rogue", input="{}")
+    assert done.code == 0
+    assert done.out.startswith("[agentm] Not everything is here: starting took more than 1.9 s: the adapter 'rogue'")
+
+
 def test_the_traceback_of_a_plugin_is_shown_on_demand(machine):
     source = SYNCED + "    def check_usable(self, *, read_only): raise KeyError('deep inside')\n"
     machine.install("rogue", source, "[agentm.backends]\nrogue = plugin_rogue:Store\n")
@@ -124,14 +159,28 @@ def test_the_traceback_of_a_plugin_is_shown_on_demand(machine):
     assert "deep inside" in done.err
 
 
-def test_a_plugin_s_own_command_that_fails_is_one_line(machine):
-    source = "import click\n@click.command()\ndef command(): raise KeyError('unforeseen')\n"
+def test_a_store_that_never_says_whether_it_can_be_reached_does_not_keep_the_doctor(machine):
+    source = SYNCED + "    self_stamping = True\n    def check_reachable(self, seconds): time.sleep(60)\n"
+    machine.install("rogue", source, "[agentm.backends]\nrogue = plugin_rogue:Store\n")
+    machine.configure(**{"storage.backend": "rogue", "plugins.rogue.root": str(machine.store)})
+    started = time.monotonic()
+
+    done = machine.execute("doctor")
+
+    assert time.monotonic() - started < STARTING
+    assert "the backend 'rogue' of rogue 1.0 is late: check_reachable took more than 2.5 s" in done.out
+    assert done.code == 1
+
+
+@pytest.mark.parametrize("kind", ["KeyError", "BaseException"])
+def test_a_plugin_s_own_command_that_fails_is_one_line(machine, kind):
+    source = f"import click\n@click.command()\ndef command(): raise {kind}('unforeseen')\n"
     machine.install("rogue", source, "[agentm.commands]\nrogue = plugin_rogue:command\n")
 
     done = machine.execute("rogue")
 
     assert (done.code, done.out) == (1, "")
-    assert done.err.startswith("error: something unexpected happened in plugin_rogue: KeyError")
+    assert done.err.startswith(f"error: something unexpected happened in plugin_rogue: {kind}")
 
 
 def test_who_asks_such_a_command_for_json_gets_json(machine):

@@ -7,6 +7,7 @@ half says how the host is connected, and where it writes down what it gave to it
 from __future__ import annotations
 
 import os
+import sys
 
 try:  # `json` itself costs as much as the rest of a hook
     from _json import encode_basestring_ascii
@@ -113,8 +114,13 @@ class HostAdapter:
     def sent(self, call: HookCall) -> None:
         """Write down what was said, so that it can be looked for in the transcript."""
         from agentm_hosts.ledger import note_delivery
+        from agentm_kernel.plugin import Call, PluginError
 
-        note_delivery(self, call)
+        try:
+            with Call(f"adapter '{self.name}'", "session or transcript"):
+                note_delivery(self, call)
+        except PluginError as error:  # the answer has gone out, and counts
+            sys.stderr.write(f"agentm: {error.message}\n")
 
     def afterwards(self, call: HookCall) -> None:
         """Look, at the end of a turn or session, whether what was said has arrived."""

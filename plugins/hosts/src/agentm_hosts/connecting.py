@@ -13,7 +13,7 @@ from agentm_hosts.files.connections import carry_out, lacking, plan_connection, 
 from agentm_hosts.files.reading import SettingsError, read_settings
 from agentm_hosts.files.receipts import receipts
 from agentm_hosts.files.recognition import GROUPED, command_of, handlers_of
-from agentm_hosts.place import Place
+from agentm_hosts.place import Change, Place
 from agentm_kernel.plugin import (
     AgentmError,
     Call,
@@ -91,9 +91,28 @@ def place_for(
     )
 
 
+def is_here(adapter: HostAdapter, place: Place) -> bool:
+    """Whether a host is on this device. Of one whose adapter cannot say it, that is said."""
+    try:
+        with Call(f"adapter '{adapter.name}'", "looking for its host"):
+            return adapter.is_present(place)
+    except PluginError as error:
+        sys.stderr.write(f"agentm: {error.message}\n")
+        return False
+
+
+def changes_of(adapter: HostAdapter, place: Place) -> list[Change]:
+    """What connecting a host would change, or `PluginError` if its adapter cannot say it."""
+    with Call(f"adapter '{adapter.name}'", "saying what it changes"):
+        found = list(adapter.changes(place))
+        if not all(isinstance(change, Change) for change in found):
+            raise TypeError("`changes` answers with a list of Change")
+    return found
+
+
 def plan_for(adapter: HostAdapter, place: Place, *, replace: bool = False) -> list[Plan]:
     """What connecting a host would do, file by file. Files that it no longer needs are put back."""
-    plans = [plan_connection(change, place, adapter.name, replace=replace) for change in adapter.changes(place)]
+    plans = [plan_connection(change, place, adapter.name, replace=replace) for change in changes_of(adapter, place)]
     needed = {plan.path for plan in plans}
     return [*plans, *(plan for plan in undoing_plans(place, adapter.name) if plan.path not in needed)]
 
@@ -111,8 +130,7 @@ def unrecorded_receipts(adapter: HostAdapter, place: Place) -> list[Receipt]:
     """For each file of the place that starts us and that this device has no record of, what stands in for it."""
     found = []
     try:
-        with Call(f"adapter '{adapter.name}'", "saying what it changes"):
-            changes = list(adapter.changes(replace(place, with_hooks=True, with_mcp=True)))
+        changes = changes_of(adapter, replace(place, with_hooks=True, with_mcp=True))
     except AgentmError:
         return []  # said where it is connected
     for change in changes:
@@ -188,7 +206,8 @@ def hooks_of_the_project(adapter: HostAdapter, place: Place) -> list[str]:
     found: list[str] = []
     if os.path.realpath(root) == os.path.realpath(place.home):
         return found  # what lies there is the user's own, and no project's
-    for change in adapter.changes(replace(place, project=root, launcher="agentm", with_hooks=True, with_mcp=False)):
+    there = replace(place, project=root, launcher="agentm", with_hooks=True, with_mcp=False)
+    for change in changes_of(adapter, there):
         settings = read_settings(change.path)
         listed = settings.get(GROUPED) if change.format != "text" else None
         events = [event for event in listed.values() if isinstance(event, list)] if isinstance(listed, dict) else []

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from agentm_kernel.plugin import DoctorRow, StorageIOError, hookimpl
+from agentm_kernel.plugin import AgentmError, DoctorRow, hookimpl
 
 if TYPE_CHECKING:
     from agentm_hosts.adapter import HostAdapter
@@ -40,7 +40,7 @@ def _rows(device: Device, adapter: HostAdapter) -> list[DoctorRow]:
 
     try:
         found = report_of(device, adapter, patience=_PATIENCE)
-    except StorageIOError as error:
+    except AgentmError as error:
         return [DoctorRow("warn", "hosts", f"{adapter.title}: {error.message}", error.hint)]
     first = DoctorRow("ok", "hosts", f"{adapter.title}: {found.deliveries}", "; ".join(found.advice) or None)
     problems = problems_of(adapter, found)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
@@ -16,7 +17,7 @@ from agentm_hosts.connecting import (
 )
 from agentm_hosts.place import PATIENCE
 from agentm_hosts.settling import CUT, DELIVERED, DROPPED, settle
-from agentm_kernel.plugin import AgentmError, Call
+from agentm_kernel.plugin import AgentmError, Call, PluginError
 
 if TYPE_CHECKING:
     from agentm_hosts.adapter import HostAdapter
@@ -68,12 +69,23 @@ class HostReport:
 
 
 def reports(device: Device) -> list[HostReport]:
-    """Every host that an adapter knows."""
-    return [report_of(device, adapter) for adapter in adapters(device)]
+    """Every host that an adapter knows. One that cannot answer is said, and left out."""
+    found = []
+    for adapter in adapters(device):
+        try:
+            found.append(report_of(device, adapter))
+        except PluginError as error:
+            sys.stderr.write(f"agentm: {error.message}\n")
+    return found
 
 
 def report_of(device: Device, adapter: HostAdapter, *, patience: float = PATIENCE) -> HostReport:
-    """What is known of one host, which may take so many seconds to answer for itself."""
+    """What is known of one host, which may take so many seconds to answer for itself; `PluginError` if it cannot."""
+    with Call(f"adapter '{adapter.name}'", "answering for its host"):
+        return _report_of(device, adapter, patience)
+
+
+def _report_of(device: Device, adapter: HostAdapter, patience: float) -> HostReport:
     scopes = connected_scopes(device.state_dir, adapter.name)
     place = replace(connected_place(device, adapter.name), patience=patience)
     lines = settle(device, adapter, seconds=min(1.0, patience)) if scopes else []

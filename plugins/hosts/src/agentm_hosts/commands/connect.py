@@ -18,13 +18,14 @@ from agentm_hosts.connecting import (
     connected_scopes,
     disconnecting_plans,
     hooks_of_the_project,
+    is_here,
     place_for,
     plan_for,
     unrecorded_receipts,
 )
 from agentm_hosts.files.recognition import command_of
 from agentm_kernel.command import answering, completing, confirm, counted, current_device, terminal_width, wrapped
-from agentm_kernel.plugin import AgentmError
+from agentm_kernel.plugin import AgentmError, Call, PluginError
 
 if TYPE_CHECKING:
     from agentm_hosts.adapter import HostAdapter
@@ -129,7 +130,7 @@ def chosen_hosts(device: Device, names: tuple[str, ...], place: Place) -> list[H
     if names:
         return [adapter_named(device, name) for name in dict.fromkeys(names)]
     places = (place, dataclasses.replace(place, project=None))
-    return [adapter for adapter in adapters(device) if any(map(adapter.is_present, places))]
+    return [adapter for adapter in adapters(device) if any(is_here(adapter, each) for each in places)]
 
 
 def connect_all(chosen: list[HostAdapter], place: Place, answer: Answer, *, replace: bool, dry_run: bool) -> int:
@@ -145,9 +146,14 @@ def connect_all(chosen: list[HostAdapter], place: Place, answer: Answer, *, repl
         except AgentmError as error:
             failed = _say_failure(adapter, "not connected", error, answer)
             continue
-        done = _outcome(plans, dry_run=dry_run)
-        steps = list(adapter.open_steps(place)) if plans and not dry_run else []
-        notes = [*adapter.advice(place), *hooks_of_the_project(adapter, place)] if plans and not dry_run else []
+        done, steps, notes = _outcome(plans, dry_run=dry_run), [], []
+        if plans and not dry_run:
+            try:
+                with Call(f"adapter '{adapter.name}'", "saying what is left to do"):
+                    steps = list(adapter.open_steps(place))
+                    notes = [*adapter.advice(place), *hooks_of_the_project(adapter, place)]
+            except PluginError as error:  # it is connected all the same
+                notes = [error.message]
         answer["hosts"].append(
             {"host": adapter.name, "outcome": done, "files": _files(plans), "still_to_do": steps, "notes": notes}
         )

@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from agentm_hosts.commands.connect import chosen_hosts, connect_all, planned_changes, say
-from agentm_hosts.connecting import place_for
+from agentm_hosts.connecting import changes_of, place_for
 from agentm_kernel import storage_preview
 from agentm_kernel.command import answering, confirm, current_device
-from agentm_kernel.plugin import STAMP_KEY, AgentmError, Locator, adopt_store, choose_protocol, load_plugin
+from agentm_kernel.plugin import (
+    STAMP_KEY,
+    AgentmError,
+    Locator,
+    PluginError,
+    adopt_store,
+    choose_protocol,
+    load_plugin,
+)
 
 if TYPE_CHECKING:
     from agentm_kernel.plugin import Device
@@ -38,8 +47,8 @@ def command(yes: bool, dry_run: bool, answer: dict[str, Any]) -> int:
     if not found:
         say("no agent host was found: install one, or name it: `agentm connect claude-code`")
     for adapter in found:
-        files = ", ".join(change.path for change in adapter.changes(place))
-        say(f"{adapter.title}: entries in {files}")
+        with suppress(PluginError):  # said where it is connected
+            say(f"{adapter.title}: entries in {', '.join(change.path for change in changes_of(adapter, place))}")
     if dry_run:
         code = connect_all(found, place, answer, replace=False, dry_run=True)
         answer["imports"] = _offer_imports(device)

@@ -44,5 +44,5 @@ def decode_content(data: bytes, locator: Locator) -> str:
 def check_size(size: int, locator: Locator, *, limit: int) -> None:
     """Raise `InvalidContentError` if a note of this many bytes is larger than the limit."""
     if size > limit:
-        hint = "split the note, or raise the backend's size_limit option"
+        hint = "split the note, or raise `size_limit` where it is set: by the store, or by a wrapper around it"
         raise errors.InvalidContentError(f"'{locator}' has {size:,} bytes; the limit is {limit:,}", hint=hint)

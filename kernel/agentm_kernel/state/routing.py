@@ -291,7 +291,8 @@ def state_directory(resolution: Resolution) -> str:
         raise errors.StorageError(
             f"the synced store at {backend.describe()} has no files on this device, so a project's state cannot lie "
             "there",
-            hint="choose another store, or keep state in the checkout: `agentm config set state_mode local`",
+            hint="take out the wrapper that hides them, choose another store, or keep state in the checkout: "
+            "`agentm config set state_mode local`",
         )
     return files.device_path(resolution.state_locator)
 

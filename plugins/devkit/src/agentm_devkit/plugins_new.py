@@ -163,8 +163,9 @@ def _files(start: Start) -> dict[str, str | None]:
 def _check_name(name: str, kind: str) -> None:
     word = STARTS[kind].word
     if not _NAME.fullmatch(name):
+        example = "memory-count, whose tool is memory_count" if kind == "tool" else "my-store"
         raise click.UsageError(
-            f"'{name}' cannot name a {word}: use small letters, digits and hyphens, as in my-store"
+            f"'{name}' cannot name a {word}: use small letters, digits and hyphens, as in {example}"
         )
     for record in current_device().plugins.of(KINDS[kind]):
         if record.name in (name, name.replace("-", "_")):

@@ -7,8 +7,10 @@ import os
 from broken_backends.table import Memory, broken
 
 from agentm_kernel.errors import NotFoundError
+from agentm_kernel.files.store import FileStore
 from agentm_kernel.seam import Capabilities, Info
 from agentm_kernel.seam.locator import Locator
+from agentm_kernel.state.mirrored import MirroredState
 
 
 @broken("capabilities_type", saying="it is {'delete': True}", also=("delete_refused",))
@@ -30,6 +32,16 @@ class LooksAtTheDiskForCapabilities(Memory):
     @property
     def capabilities(self):
         return Capabilities(sync=os.path.exists(self.scratch), delete=True)
+
+
+class Elsewhere(FileStore):
+    capabilities = Capabilities(concurrent_writers=True, delete=True)
+
+
+@broken("copied_store_is_synced", saying="it has the facet DeviceCopy and no `sync`")
+class KeepsACopyForNobody(MirroredState):
+    def __init__(self, scratch):
+        super().__init__(Elsewhere(os.path.join(scratch, "store"), create_root=True), os.path.join(scratch, "mirror"))
 
 
 @broken("api_version", saying="api_version gave 99 and not 1")

@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 from agentm_devkit.conformance.checking import check
 from agentm_devkit.conformance.expect import Violation, same, shown
-from agentm_kernel.plugin import API_VERSION, AgentmError, Capabilities, Locator, TierLayout, find_secrets
+from agentm_kernel.plugin import (
+    API_VERSION,
+    AgentmError,
+    Capabilities,
+    DeviceCopy,
+    Locator,
+    TierLayout,
+    find_secrets,
+)
 
 if TYPE_CHECKING:
     from types import FrameType
@@ -54,6 +62,13 @@ def check_capabilities_cheap(bench: Bench) -> None:
         sys.setprofile(before)
     if touched:
         raise Violation(f"asking for it called {', '.join(sorted(set(touched)))}")
+
+
+@check("declaring")
+def check_copied_store_is_synced(bench: Bench) -> None:
+    """A store with a copy of its state here (`MirroredState`) declares `sync`: else state stays in each checkout."""
+    if bench.store.facet(DeviceCopy) is not None and not bench.store.capabilities.sync:
+        raise Violation("it has the facet DeviceCopy and no `sync`, so nobody uses the copy")
 
 
 @check("declaring")

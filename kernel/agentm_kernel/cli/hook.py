@@ -186,7 +186,7 @@ class HookCall:
             with Call(f"adapter '{self.host}'", "envelope"):
                 answer = self.adapter.envelope(self, self.text).encode("utf-8", "backslashreplace")
         except AgentmError as error:
-            self._say(f"as plain text, which most hosts take as well: {error.message}")
+            self._say(f"The answer is plain text, which most hosts take as well: {error.message}")
             answer = f"{self.text}\n".encode("utf-8", "backslashreplace")
         view = memoryview(answer)
         try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from contextlib import chdir
 
@@ -89,3 +90,15 @@ def test_it_goes_when_the_store_is_made_plain(laptop, index):
     laptop.done("encryption", "decrypt", "--yes")
     assert not os.path.exists(index)
     assert found(laptop, "moon")[0] == ["projects/w/facts/1.md"]
+
+
+def test_doctor_names_what_lies_under_a_name_that_its_project_has_left_or_under_two(laptop):
+    laptop.init()
+    store, record = laptop.store(), {"version": 1, "id": "1", "remotes": ["example.com/ana/widgets"]}
+    for name, more in (("gadgets", {}), ("things", {"id": "2"}), ("widgets", {"remotes": [], "moved_to": "gadgets"})):
+        store.write(Locator(f"projects/{name}/_project.json"), json.dumps({**record, **more}))
+        store.write(Locator(f"projects/{name}/facts/{name}.md"), "Written on the train.\n")
+    rows = json.loads(laptop.run("doctor", "--json").stdout)["rows"]
+    said = {row["check"]: row["message"] for row in rows}
+    assert said["left behind"].startswith("1 file under 'widgets', where nobody reads it")
+    assert "has notes under 'gadgets' and under 'things'" in said["two names"]

@@ -54,12 +54,13 @@ def _torn_rows(store: StorageBackend) -> list[DoctorRow]:
 
 def _left_behind_rows(context: HookContext) -> list[DoctorRow]:
     """Notes and plans that no session is given, because they came to a name after their project had left it."""
+    from agentm_recall.index.place import is_elsewhere
     from agentm_recall.left_behind import left_behind
 
     store = context.store
     assert store is not None
     try:
-        if not store.capabilities.device_files:
+        if is_elsewhere(store):
             # Doctor waits for no network. Notes are written to a store elsewhere with its records at hand; plans are
             # sent from the copy here, perhaps much later.
             view = context.device.memory(context.cwd).local_view

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from agentm_kernel.plugin import records
+from agentm_recall.index.place import is_elsewhere
 
 if TYPE_CHECKING:
     from agentm_kernel.plugin import ProjectRecord, StorageBackend
@@ -24,7 +25,7 @@ class Torn(NamedTuple):
 
 def torn_projects(store: StorageBackend) -> list[Torn]:
     """One listing, and one small read for each project."""
-    if not (store.capabilities.device_files or store.capabilities.encryption):
+    if is_elsewhere(store):
         return []
     known: dict[str, list[ProjectRecord]] = {}
     for record in [record for record in records(store) if record.elsewhere is None]:

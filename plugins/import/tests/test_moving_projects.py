@@ -90,7 +90,7 @@ def files(store: FileStore, slug: str) -> dict[str, str]:
 def test_a_renamed_project_has_everything_and_is_found_by_its_old_name(store: FileStore) -> None:
     project(store, "widgets", MINE)
     before = read_record(store, "widgets")
-    assert rename_project(store, "widgets", "gadgets") == 3
+    assert rename_project(store, "widgets", "gadgets") == (3, {})
     assert (files(store, "gadgets"), files(store, "widgets")) == (FILES, {})
     after = read_record(store, "widgets")
     assert before is not None
@@ -111,7 +111,7 @@ def test_a_renamed_project_has_everything_and_is_found_by_its_old_name(store: Fi
     ],
 )
 def test_the_registry_knows_a_project_by_its_new_name_only(
-    store: FileStore, move: Callable[..., int], known: tuple[str, ...], left: list[tuple[str, str]]
+    store: FileStore, move: Callable[..., object], known: tuple[str, ...], left: list[tuple[str, str]]
 ) -> None:
     """`agentm project list` went on showing the old name beside the new one."""
     project(store, "widgets", MINE)
@@ -124,7 +124,9 @@ def test_the_registry_knows_a_project_by_its_new_name_only(
 
 
 @pytest.mark.parametrize("move", [rename_project, merge_projects])
-def test_nothing_is_moved_while_the_registry_cannot_be_understood(store: FileStore, move: Callable[..., int]) -> None:
+def test_nothing_is_moved_while_the_registry_cannot_be_understood(
+    store: FileStore, move: Callable[..., object]
+) -> None:
     """It would be refused again and again, with all of it moved."""
     project(store, "widgets", MINE)
     if move is merge_projects:
@@ -139,13 +141,14 @@ def test_nothing_is_moved_while_the_registry_cannot_be_understood(store: FileSto
 def test_a_merged_project_is_both_and_loses_no_text(store: FileStore) -> None:
     project(store, "widgets", MINE, **{"facts/a.md": "ours\n", "facts/c.md": "c\n"})
     project(store, "gadgets", THEIRS)
-    merge_projects(store, "widgets", "gadgets")
+    moved = merge_projects(store, "widgets", "gadgets")
+    assert moved.beside == {"projects/gadgets/facts/a-from-widgets.md": "projects/gadgets/facts/a.md"}
     assert files(store, "gadgets") == {**FILES, "facts/a-from-widgets.md": "ours\n", "facts/c.md": "c\n"}
     record = read_record(store, "gadgets")
     assert record is not None
     assert record.remotes == (THEIRS, MINE)
     assert [read_pointer(store, remote) for remote in (MINE, THEIRS)] == ["gadgets", "gadgets"]
-    assert merge_projects(store, "widgets", "gadgets") == 0
+    assert merge_projects(store, "widgets", "gadgets") == (0, {})
 
 
 def noted(fields: str) -> str:
@@ -245,7 +248,7 @@ def test_a_name_that_the_other_project_has_in_another_form_does_not_stop_a_merge
 @pytest.mark.parametrize("tree", ["projects", "personal-projects"])
 @pytest.mark.parametrize("move", [rename_project, merge_projects])
 def test_what_came_to_the_old_name_afterwards_is_taken_along_by_renaming_it_again(
-    store: FileStore, move: Callable[[FileStore, str, str], int], tree: str
+    store: FileStore, move: Callable[[FileStore, str, str], object], tree: str
 ) -> None:
     create_record(store, ProjectRecord(Locator(f"{tree}/widgets"), ("1",), (MINE,)))
     store.write(Locator(f"{tree}/widgets/facts/a.md"), "a\n")
@@ -254,7 +257,10 @@ def test_what_came_to_the_old_name_afterwards_is_taken_along_by_renaming_it_agai
     move(store, "widgets", "gadgets")
     store.write(Locator(f"{tree}/widgets/facts/a.md"), "late\n")
     store.write(Locator(f"{tree}/widgets/facts/late.md"), "late\n")
-    assert rename_project(store, "widgets", "gadgets") == 2
+    assert rename_project(store, "widgets", "gadgets") == (
+        2,
+        {"projects/gadgets/facts/a-from-widgets.md": "projects/gadgets/facts/a.md"},
+    )
     assert files(store, "gadgets") == {
         "facts/a.md": "a\n",
         "facts/a-from-widgets.md": "late\n",
@@ -386,3 +392,16 @@ def test_a_project_without_notes_can_be_merged_into_once_it_is_entered_as_the_hi
     assert merged.returncode == 0, merged.stderr
     assert "1 file moved" in merged.stdout
     assert "port" in home.run("notes", "list", "--project", "gadgets").stdout
+
+
+def test_a_plan_that_comes_beside_another_one_is_named(home: Home) -> None:
+    """No session reads `progress-from-widgets.md`: who is told only that files were moved looks for it in vain."""
+    store = home.device().store(read_only=False)
+    stamp_store(store)
+    project(store, "widgets", MINE, **{"_harness/progress.md": "ours\n"})
+    project(store, "gadgets", THEIRS, **{"_harness/progress.md": "theirs\n"})
+    merged = home.run("project", "merge", "widgets", "gadgets")
+    harness = "projects/gadgets/_harness"
+    said = f"{harness}/progress.md was there with another text, so what came is {harness}/progress-from-widgets.md"
+    assert said in merged.stdout.splitlines()
+    assert store.read(Locator(f"{harness}/progress-from-widgets.md")) == "ours\n"

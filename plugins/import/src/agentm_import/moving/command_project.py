@@ -7,7 +7,7 @@ import sys
 import click
 
 from agentm_import.contract import known_format
-from agentm_import.moving.projects import merge_projects, rename_project
+from agentm_import.moving.projects import Moved, merge_projects, rename_project
 from agentm_import.moving.use_store import StoreChange
 from agentm_kernel.command import (
     answering,
@@ -30,10 +30,7 @@ from agentm_kernel.plugin import find_project_root
 def rename(old: str, new: str, as_json: bool) -> None:
     """Give the project OLD the name NEW in the store. A command that was cut off is finished by running it again."""
     moved = rename_project(store_device().store(read_only=False), old, new)
-    if as_json:
-        echo_json(project=new, renamed_from=old, moved=moved)
-    else:
-        click.echo(f"{old} is {new} now; {counted(moved, 'file')} moved")
+    _tell(moved, f"{old} is {new} now", as_json=as_json, project=new, renamed_from=old)
 
 
 @click.command("merge")
@@ -47,10 +44,16 @@ def merge(source: str, into: str, as_json: bool) -> None:
     """
     device = store_device()
     moved = merge_projects(device.store(read_only=False), source, into, known_format(device))
+    _tell(moved, f"{source} is part of {into} now", as_json=as_json, project=into, merged=source)
+
+
+def _tell(moved: Moved, said: str, *, as_json: bool, **fields: str) -> None:
     if as_json:
-        echo_json(project=into, merged=source, moved=moved)
-    else:
-        click.echo(f"{source} is part of {into} now; {counted(moved, 'file')} moved")
+        echo_json(**fields, moved=moved.count, beside=moved.beside)
+        return
+    click.echo(shown(f"{said}; {counted(moved.count, 'file')} moved"))
+    for key, taken in moved.beside.items():
+        click.echo(shown(f"{taken} was there with another text, so what came is {key}"))
 
 
 @click.command("use-store")

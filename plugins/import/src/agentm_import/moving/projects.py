@@ -8,7 +8,7 @@ the project went: checkouts of other devices follow it, and no other project tak
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from agentm_import.contract import refuse_hidden
 from agentm_import.moving.stores import refuse_conflict_copies, texts_below
@@ -43,8 +43,16 @@ if TYPE_CHECKING:
 _ROUNDS = 10
 
 
-def rename_project(store: StorageBackend, old: str, new: str) -> int:
-    """Give the project `old` the name `new`, which nobody has; how many files were moved."""
+class Moved(NamedTuple):
+    """What became of the files of a project."""
+
+    count: int
+    beside: dict[str, str]
+    """The keys of those that came beside a file of their name with another text, and that file's key."""
+
+
+def rename_project(store: StorageBackend, old: str, new: str) -> Moved:
+    """Give the project `old` the name `new`, which nobody has."""
     record = _movable(store, old, new)
     target = ProjectRecord(Locator(f"{layout.PROJECTS}/{plain_slug(new)}"), record.ids, record.remotes)
     found = read_record(store, new)
@@ -65,8 +73,8 @@ def rename_project(store: StorageBackend, old: str, new: str) -> int:
     return _move_all(store, record, target)
 
 
-def merge_projects(store: StorageBackend, source: str, into: str, notes: NoteFormat | None = None) -> int:
-    """Put everything of the project `source` under `into`, which is both from now on; how many files were moved.
+def merge_projects(store: StorageBackend, source: str, into: str, notes: NoteFormat | None = None) -> Moved:
+    """Put everything of the project `source` under `into`, which is both from now on.
 
     Where both have a file of one name with different text, both stay: the one that comes gets `-from-<source>` added.
     `notes` knows which of them would hide one another.
@@ -139,22 +147,22 @@ def _refuse_elsewhere(record: ProjectRecord) -> None:
         )
 
 
-def _move_all(store: StorageBackend, record: ProjectRecord, target: ProjectRecord) -> int:
-    moved = 0
+def _move_all(store: StorageBackend, record: ProjectRecord, target: ProjectRecord) -> Moved:
+    count, beside = 0, {}
     begun = int(time.time() * 1000)
     for remote in record.remotes:
         point(store, remote, target.slug)
     while files := _files(store, record.folder):
         for file in files:
-            _move(store, file, record.folder, target.folder, begun)
-        moved += len(files)
+            beside |= _move(store, file, record.folder, target.folder, begun)
+        count += len(files)
     record_move(store, record.folder, store, target.folder, begun)
     change_record(store, record, {"remotes": [], "moved_to": target.slug})
     for file in _files(store, record.folder):  # what somebody wrote in the meantime, who had not heard of it yet
-        _move(store, file, record.folder, target.folder, begun)
-        moved += 1
+        beside |= _move(store, file, record.folder, target.folder, begun)
+        count += 1
     _rename_entry(store, record.folder.name, target.slug)
-    return moved
+    return Moved(count, beside)
 
 
 def _rename_entry(store: StorageBackend, old: str, new: str) -> None:
@@ -174,7 +182,8 @@ def _files(store: StorageBackend, folder: Locator) -> list[Locator]:
     ]
 
 
-def _move(store: StorageBackend, file: Locator, folder: Locator, target: Locator, begun: int) -> None:
+def _move(store: StorageBackend, file: Locator, folder: Locator, target: Locator, begun: int) -> dict[str, str]:
+    """Where it is, and beside what, if it did not get the place that it had."""
     wanted = target.child(*file.parts[len(folder.parts) :])
     place, copied = wanted, ""
     for _ in range(_ROUNDS):
@@ -193,7 +202,7 @@ def _move(store: StorageBackend, file: Locator, folder: Locator, target: Locator
             store.delete(file, if_match=copied)
         except ConcurrentModificationError:
             continue  # edited while it was copied: the copy is brought up to date
-        return
+        return {} if place == wanted else {place.key: wanted.key}
     raise ConcurrentModificationError(f"'{file}' changes all the time", hint="run the command again")
 
 

@@ -479,6 +479,24 @@ def test_the_operator_sees_and_accepts_on_a_terminal(home: Home, store: StorageB
     assert home.run("inbox", "list").stdout == "nothing is proposed\n"
 
 
+def test_what_is_shown_is_what_the_note_would_be_where_its_project_is_now(home: Home, store: StorageBackend) -> None:
+    """It was said to be gone once the project had another name, and to lose the front matter that it keeps."""
+    now = "---\nkind: fact\ntags: [tools]\n---\n\nIt is slow.\n"
+    record = {"version": 1, "id": "1", "remotes": []}
+    for name, more in (("gadgets", {}), ("widgets", {"moved_to": "gadgets"})):
+        store.write(Locator(f"projects/{name}/_project.json"), json.dumps({**record, **more}))
+    store.write(Locator(TARGET.replace("widgets", "gadgets")), now)
+    propose(store, Proposal(REPLACE, TARGET, "fact", "It is fast.\n", expect=content_hash(now)), Days())
+    for words in (("inbox", "show"), ("inbox", "reject")):
+        code, said = at_a_terminal(home, *words, "use-uv", answer="no\n")
+        assert code == (words[1] == "reject"), said
+        lines = said.replace("\r", "").splitlines()
+        assert "agent proposes to replace projects/gadgets/facts/use-uv.md" in said
+        assert {"-It is slow.", "+It is fast.", " tags: [tools]"} <= {*lines}
+    store.write(Locator("projects/widgets/_project.json"), json.dumps({**record, "moved_to_store": "another"}))
+    assert "(no note is there now)\nIt is fast." in home.run("inbox", "show", "use-uv").stdout
+
+
 def test_what_waits_in_a_store_that_no_project_here_uses_is_named_with_the_command_that_lists_it(home: Home) -> None:
     folder = home.path / "team"
     folder.mkdir()

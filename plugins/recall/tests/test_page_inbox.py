@@ -112,6 +112,17 @@ def test_another_text_stands_beside_the_one_that_is_there(home: Home, store: Sto
     assert (block["type"], block["note"]) == ("card", "")
 
 
+def test_a_note_whose_project_was_renamed_is_shown_where_it_is_now(home: Home, store: StorageBackend) -> None:
+    put(home, store, REPLACE, expect=content_hash("It is slow.\n"))
+    record = {"version": 1, "id": "1", "remotes": []}
+    for name, more in (("gadgets", {}), ("widgets", {"moved_to": "gadgets"})):
+        store.write(Locator(f"projects/{name}/_project.json"), json.dumps({**record, **more}))
+    now = TARGET.replace("widgets", "gadgets")
+    home.note(now, "It is slow.\n")
+    (block,) = blocks(home, "inbox")
+    assert (block["type"], block["title"], block["note"]) == ("sides", now, now)
+
+
 def test_more_text_is_a_card_beside_the_note_that_it_is_for(home: Home, store: StorageBackend) -> None:
     home.note(TARGET, "It is slow.\n")
     put(home, store, APPEND)

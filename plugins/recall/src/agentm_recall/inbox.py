@@ -235,12 +235,22 @@ def refuse_expired(proposal: Proposal, config: Config) -> None:
         )
 
 
-def placed(device: Device, backend: StorageBackend, proposal: Proposal) -> tuple[StorageBackend, Proposal]:
+def placed(
+    device: Device, backend: StorageBackend, proposal: Proposal, *, read_only: bool = False
+) -> tuple[StorageBackend, Proposal]:
     """The store that the note belongs to now, and the proposal for its place there: its project may have moved."""
     from agentm_recall.named_projects import place_now
 
-    store, target = place_now(device, backend, Locator(proposal.target))
+    store, target = place_now(device, backend, Locator(proposal.target), read_only=read_only)
     return store, replace(proposal, target=target.key)
+
+
+def looked_at(device: Device, backend: StorageBackend, proposal: Proposal) -> tuple[StorageBackend, Proposal]:
+    """The same for somebody who only looks, and where that store cannot be had, as it was proposed."""
+    try:
+        return placed(device, backend, proposal, read_only=True)
+    except AgentmError:
+        return backend, proposal
 
 
 def accept(backend: StorageBackend, proposal: Proposal, into: StorageBackend | None = None) -> list[Locator]:

@@ -90,7 +90,9 @@ def project_there(store: StorageBackend, name: str) -> Locator:
     return folder if record is None else record.folder
 
 
-def place_now(device: Device, store: StorageBackend, locator: Locator) -> tuple[StorageBackend, Locator]:
+def place_now(
+    device: Device, store: StorageBackend, locator: Locator, *, read_only: bool = False
+) -> tuple[StorageBackend, Locator]:
     """The store and the key at which a note is read that belongs at `locator` of `store`.
 
     Its project may have another name since that was said, or be in another store.
@@ -102,7 +104,7 @@ def place_now(device: Device, store: StorageBackend, locator: Locator) -> tuple[
     rest = locator.parts[2:]
     if record.elsewhere is None:
         return store, record.folder.child(*rest)
-    found = _moved(device, store, record, read_only=False)
+    found = _moved(device, store, record, read_only=read_only)
     return found.backend, found.folder.child(*rest)
 
 

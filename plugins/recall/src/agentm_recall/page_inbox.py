@@ -50,8 +50,9 @@ def show(context: HookContext, _query: Query) -> list[Mapping[str, Any]]:
 
 
 def _block(context: HookContext, store: StorageBackend, proposal: Proposal) -> Mapping[str, Any]:
-    from agentm_recall.inbox import APPEND, REPLACE, SAVE, days_of, is_expired
+    from agentm_recall.inbox import APPEND, REPLACE, SAVE, days_of, is_expired, looked_at
 
+    store, proposal = looked_at(context.device, store, proposal)
     now = _text(store, proposal.target)
     words = {SAVE: "a new note", REPLACE: "a new text for the note", APPEND: "more text at the end of the note"}
     said = f"{proposal.by} proposes {words.get(proposal.action, proposal.action)} ({proposal.kind})."

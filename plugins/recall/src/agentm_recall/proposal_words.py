@@ -5,9 +5,10 @@ from __future__ import annotations
 from difflib import unified_diff
 from typing import TYPE_CHECKING
 
-from agentm_kernel.plugin import Locator, NotFoundError
+from agentm_kernel.plugin import InvalidContentError, Locator, NotFoundError
 from agentm_recall.fence import visible
 from agentm_recall.inbox import APPEND, REPLACE
+from agentm_recall.replacing import replaced
 
 if TYPE_CHECKING:
     from agentm_kernel.plugin import StorageBackend
@@ -21,13 +22,17 @@ def described(backend: StorageBackend, proposal: Proposal) -> str:
 
 
 def change_of(backend: StorageBackend, proposal: Proposal) -> str:
-    """The new text, or against the note that is there."""
+    """The new text, or against the note that is there: what it would be then, with its front matter."""
     if proposal.action != REPLACE:
         lead = "adds:\n" if proposal.action == APPEND else ""
         return lead + proposal.body
+    target, wanted = Locator(proposal.target), proposal.body
     try:
-        current = backend.read(Locator(proposal.target))
+        current = backend.read(target)
+        _, wanted = replaced(target, current, wanted)
     except NotFoundError:
-        return f"(the note is gone)\n{proposal.body}"
-    lines = unified_diff(current.splitlines(), proposal.body.splitlines(), "now", "proposed", lineterm="")
+        return f"(no note is there now)\n{wanted}"
+    except InvalidContentError:
+        pass  # it is refused when it is accepted
+    lines = unified_diff(current.splitlines(), wanted.splitlines(), "now", "proposed", lineterm="")
     return "\n".join(lines)

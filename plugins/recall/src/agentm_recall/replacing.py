@@ -25,9 +25,7 @@ def replace_text(backend: StorageBackend, target: Locator, text: str, expect: st
     """
     current = backend.read(target)
     note, _ = parse_note(target.key, current)
-    draft = Draft(note.kind, slug_of(target.key), text)
-    moment = datetime.now(UTC).isoformat(timespec="seconds")
-    outcome, wanted = settled(draft, target, _project(target), current, moment, replace=True)
+    outcome, wanted = replaced(target, current, text)
     if outcome == REINFORCED and note.status not in (DELETED, SUPERSEDED):
         return False
     if content_hash(current) != expect:
@@ -35,6 +33,13 @@ def replace_text(backend: StorageBackend, target: Locator, text: str, expect: st
     refuse_if_replaced(backend, target, note.kind, text)
     backend.write(target, wanted, if_match=expect)
     return True
+
+
+def replaced(target: Locator, current: str, text: str) -> tuple[str, str]:
+    """What becomes of the note that says `current`: the outcome, and all that it says then."""
+    draft = Draft(parse_note(target.key, current)[0].kind, slug_of(target.key), text)
+    moment = datetime.now(UTC).isoformat(timespec="seconds")
+    return settled(draft, target, _project(target), current, moment, replace=True)
 
 
 def refuse_if_replaced(backend: StorageBackend, target: Locator, kind: str, text: str) -> None:

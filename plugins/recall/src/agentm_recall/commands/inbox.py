@@ -18,7 +18,7 @@ from agentm_kernel.command import (
 )
 from agentm_kernel.plugin import AgentmError, NotFoundError
 from agentm_recall.asking import ask_command, ask_operator
-from agentm_recall.inbox import accept, find, inbox_stores, is_expired, look, placed, refuse_expired, reject
+from agentm_recall.inbox import accept, find, inbox_stores, is_expired, look, looked_at, placed, refuse_expired, reject
 from agentm_recall.index.maintenance import RecallIndex
 from agentm_recall.proposal_words import change_of, described
 
@@ -73,11 +73,11 @@ def list_proposals(as_json: bool) -> None:
 @json_option
 def show(name: str, as_json: bool) -> None:
     """Show what the proposal NAME (or a part of its name) would do: the new text, or what would change."""
-    backend, proposal = _find(name, read_only=True)
+    store, proposal = looked_at(current_device(), *_find(name, read_only=True))
     if as_json:
-        echo_json(**_as_json(proposal), body=proposal.body, change=change_of(backend, proposal))
+        echo_json(**_as_json(proposal), body=proposal.body, change=change_of(store, proposal))
     else:
-        show_text(described(backend, proposal) + "\n")
+        show_text(described(store, proposal) + "\n")
 
 
 @command.command("accept")
@@ -116,7 +116,7 @@ def reject_proposals(names: tuple[str, ...], answer: dict[str, list[str]]) -> No
     done = answer.setdefault("rejected", [])
     for name in names:
         backend, proposal = _find(name, read_only=False)
-        ask_operator(described(backend, proposal), "Reject this?")
+        ask_operator(described(*looked_at(current_device(), backend, proposal)), "Reject this?")
         reject(backend, proposal)
         done.append(proposal.name)
         click.echo(f"rejected {proposal.name}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from shlex import quote
 from typing import Any
 
 import click
@@ -105,8 +106,8 @@ def _claimed(here: Resolution, slug: str | None, *, adopt: bool) -> Locator:
     assert here.backend is not None
     project, checkouts = here.identity, here.checkouts(here.backend)
     record = find_record(here.backend, project, checkouts)
-    if record is not None and not adopt and slug not in (None, record.slug):
-        hint = f"`agentm project rename {record.slug} {slug}` gives it another name"
+    if record is not None and not adopt and slug is not None and slug != record.slug:
+        hint = f"`agentm project rename {quote(record.slug)} {quote(slug)}` gives it another name"
         raise ConfigError(f"this project is '{record.slug}' in the store already", hint=hint)
     name = slug or (project.slug if record is None else record.slug)
     if slug is None and not adopt and (record is not None or read_record(here.backend, name) is not None):

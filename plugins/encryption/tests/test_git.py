@@ -116,7 +116,7 @@ def test_what_a_member_wrote_before_it_heard_of_new_keys_is_taken_when_the_opera
     one.done("git", "sync")
     with pytest.raises(IntegrityError) as refused:
         one.store().read(note)
-    assert f"`agentm encryption accept '{note}'`" in refused.value.hint
+    assert f"`agentm encryption accept {note}`" in refused.value.hint
     one.done("encryption", "accept", note.key, plan.key)
     for laptop in (one, other):
         laptop.done("git", "sync")

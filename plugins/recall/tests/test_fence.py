@@ -168,6 +168,8 @@ def test_the_line_above_a_note_says_what_is_known_of_it_and_no_more():
     assert header_of(note) == f"projects/p/facts/port ({known})"
     more = "cut, 1,234 more characters: `agentm notes show port`"
     assert header_of(note, 1234, remark="seen") == f"projects/p/facts/port ({known}, seen, {more})"
+    named, _ = parse_note("projects/p/facts/a $(id) b.md", "It is 80.\n")
+    assert "`agentm notes show 'a $(id) b'`" in header_of(named, 1)  # nobody's shell is to run the name of a file
     plain, _ = parse_note("personal/facts/a.md", "It is 80.\n")
     assert header_of(plain) == "personal/facts/a (fact)"
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import subprocess
 import sys
 import time
@@ -187,6 +188,16 @@ def test_doctor_says_where_the_index_is_and_whether_it_can_be_used(remembering, 
     remembering.index_file().write_bytes(b"garbage")
     assert row(remembering)["status"] == "warn"
     assert row(remembering)["hint"] == "run `agentm reindex`"
+
+
+def test_what_doctor_says_to_run_is_one_command_whatever_projects_are_called(home, store):
+    record = {"version": 1, "id": "1", "remotes": ["example.com/ana/widgets"]}
+    for name, more in (("my; things", {}), ("widgets", {"id": "2"}), ("it's", {"moved_to": "my; things"})):
+        store.write(Locator(f"projects/{name}/_project.json"), json.dumps({**record, **more}))
+        store.write(Locator(f"projects/{name}/facts/{name}.md"), "We drink tea.\n")
+    hints = {row["check"]: row["hint"] for row in json.loads(home.run("doctor", "--json").stdout)["rows"]}
+    words = {check: shlex.split(str(hints[check]).split("`")[1])[3:] for check in ("left behind", "two names")}
+    assert words == {"left behind": ["it's", "my; things"], "two names": ["my; things", "widgets"]}
 
 
 @pytest.mark.parametrize("tree", ["projects", "personal-projects"])

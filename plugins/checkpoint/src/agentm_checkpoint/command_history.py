@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from shlex import quote
 from typing import TYPE_CHECKING
 
 import click
@@ -77,7 +78,7 @@ def undo_command(note: str, version: str | None, as_json: bool) -> None:
     size = counted(len(text.encode()), "byte")
     click.echo(f"brought back {visible(key)} as version {_name(text)}, {size}")
     if now is not None and not is_sealed(here.backend):  # a sealed version goes by the hash of what is stored
-        click.echo(f"back again: {command_line(f'undo {visible(key)} {_name(now)}')}")
+        click.echo(f"back again: {command_line(f'undo {quote(visible(key))} {_name(now)}')}")
 
 
 def undo(backend: StorageBackend, past: Past, key: str, version: str | None = None) -> tuple[str, str | None]:

@@ -45,7 +45,6 @@ if TYPE_CHECKING:
 
 NAME = "integrity"
 _LOOKS = 50
-_HINT = "look at it: `agentm checkpoint verify`; then `agentm checkpoint accept {key}` or `restore ID --path {key}`"
 
 
 def wrap(backend: StorageBackend, options: Mapping[str, Any], device: Device, opening: Opening) -> StorageBackend:
@@ -288,13 +287,20 @@ class IntegrityGuard(BackendLayer, Unguarded):
                 is_new = edit.add_lock(key, what)
         if is_new:
             self._tell(self, key, what)
-        raise IntegrityError(f"{what}; it is locked", hint=_HINT.format(key=key))
+        raise IntegrityError(f"{what}; it is locked", hint=_hint(key))
 
 
 def _locked(key: str, known: KnownGood) -> IntegrityError:
     lock = known.lock(key)
     assert lock is not None
-    return IntegrityError(f"{lock.what}; it is locked", hint=_HINT.format(key=key))
+    return IntegrityError(f"{lock.what}; it is locked", hint=_hint(key))
+
+
+def _hint(key: str) -> str:
+    from shlex import quote
+
+    accept, restore = f"agentm checkpoint accept {quote(key)}", f"restore ID --path {quote(key)}"
+    return f"look at it: `agentm checkpoint verify`; then `{accept}` or `{restore}`"
 
 
 class _Unexpected(Exception):
@@ -360,6 +366,6 @@ def _tell_plugins(guard: IntegrityGuard, key: str, what: str) -> None:
 
     store = None if guard.opening.read_only else guard  # nothing is written down where nothing may be
     caller = HookCaller(HookContext(guard.device, current_directory(), store=store))
-    caller.alert(Alert(key, what, _HINT.format(key=key)))
+    caller.alert(Alert(key, what, _hint(key)))
     for failure in caller.failures:
         sys.stderr.write(f"agentm: {failure.message}\n")

@@ -7,6 +7,8 @@ meanwhile is left as they made it, and the restore says so.
 
 from __future__ import annotations
 
+from shlex import quote
+
 from agentm_checkpoint.reading import read_note
 from agentm_checkpoint.sealed import as_stored, is_sealed, opened
 from agentm_checkpoint.texts import counted
@@ -128,7 +130,7 @@ def check_read(backend: StorageBackend, keys: Iterable[str]) -> None:
         away = None if record is None else record.unread_in(Locator(f"{tree}/{slug}"))
         if record is None or away is None:
             continue
-        first = f"`agentm project rename {record.slug} {slug}` first, and back again afterwards"
+        first = f"`agentm project rename {quote(record.slug)} {quote(slug)}` first, and back again afterwards"
         if record.elsewhere is not None:
             first = "bring it back first, in its folder: `agentm project use-store default --move`"
         raise LocatorConflictError(away, hint=first)

@@ -87,9 +87,10 @@ class EncryptedStore(BackendLayer, Sealed):
                 raise IntegrityError(
                     f"'{locator}' is an older version than this device has seen: somebody brought it back, or two "
                     "devices wrote it at once and the other's version won",
-                    hint=f"`agentm encryption show '{locator}'` prints it, `agentm encryption accept '{locator}'` "
-                    f"takes it; then `agentm checkpoint restore latest --path '{locator}'` can bring back the newer "
-                    "one, and so can a conflict copy below _meta/conflicts",
+                    hint=f"`agentm encryption show {_word(locator)}` prints it, "
+                    f"`agentm encryption accept {_word(locator)}` takes it; then "
+                    f"`agentm checkpoint restore latest --path {_word(locator)}` can bring back the newer one, and "
+                    "so can a conflict copy below _meta/conflicts",
                 )
             stored = again
         raise ConcurrentModificationError(f"'{locator}' keeps changing and cannot be read", hint="try again")
@@ -106,7 +107,7 @@ class EncryptedStore(BackendLayer, Sealed):
             raise IntegrityError(
                 f"'{locator}' is sealed with keys of epoch {note.epoch}; those before {self.keys.oldest} are over",
                 hint="somebody who left may have written it, or a device before it heard of the new keys; `agentm "
-                f"encryption show '{locator}'` prints it, `agentm encryption accept '{locator}'` takes it",
+                f"encryption show {_word(locator)}` prints it, `agentm encryption accept {_word(locator)}` takes it",
             )
         return note
 
@@ -131,7 +132,7 @@ class EncryptedStore(BackendLayer, Sealed):
         if note.key != locator.key and not is_kept_version(locator, note.key):
             raise IntegrityError(
                 f"what is at '{locator}' was written as '{note.key}': somebody moved or exchanged it",
-                hint=f"move it back; `agentm encryption show '{locator}'` shows what it says",
+                hint=f"move it back; `agentm encryption show {_word(locator)}` shows what it says",
             )
         return note
 
@@ -286,6 +287,13 @@ class EncryptedStore(BackendLayer, Sealed):
         if kind is History:
             return _OpenedHistory(self, found)
         return _OpenedCopies(self, found) if kind is ConflictCopies else found
+
+
+def _word(locator: Locator) -> str:
+    """The key as somebody types it in a shell."""
+    from shlex import quote
+
+    return quote(locator.key)
 
 
 class _OpenedHistory(History):

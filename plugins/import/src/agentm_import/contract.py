@@ -6,6 +6,7 @@ imported; it is cheap, changes nothing and never fails because a source is odd.
 
 from __future__ import annotations
 
+from shlex import quote
 from typing import TYPE_CHECKING, Protocol, cast
 
 from agentm_import.items import Found
@@ -108,11 +109,11 @@ def refuse_hidden(
     hidden = {} if notes is None else notes.hidden_together(ones, others)
     for key, by in hidden.items():
         now = present.get(key, key)
-        project = f" --project {now.split('/')[1]}" if now.split("/")[0] in layout.PROJECT_TREES else ""
+        project = f" --project {quote(now.split('/')[1])}" if now.split("/")[0] in layout.PROJECT_TREES else ""
         raise LocatorConflictError(
             f"'{now}' would be hidden: '{present.get(by, by)}' has replaced another note of that name",
             hint="nothing was written; give it another name first, in its store: "
-            f"`agentm notes move {now.removesuffix('.md')}{project} --slug NEW`; or `agentm forget` it",
+            f"`agentm notes move {quote(now.removesuffix('.md'))}{project} --slug NEW`; or `agentm forget` it",
         )
 
 

@@ -120,7 +120,9 @@ def header_of(note: Note, left: int = 0, remark: str = "") -> str:
     if note.problem:
         facts.append(note.problem)
     if left:
-        facts.append(f"cut, {left:,} more characters: `agentm notes show {visible_line(note.slug)}`")
+        from shlex import quote
+
+        facts.append(f"cut, {left:,} more characters: `agentm notes show {quote(visible_line(note.slug))}`")
     shown = ", ".join(visible_line(fact, _LONGEST_KEY if left else _LONGEST_FACT) for fact in facts if fact)
     return f"{visible_line(note.key.removesuffix('.md'))} ({shown})"
 

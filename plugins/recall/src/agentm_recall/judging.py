@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from shlex import quote
 from typing import TYPE_CHECKING
 
 from agentm_kernel.plugin import InvalidContentError, NotFoundError, refuse_secrets, update
@@ -34,9 +35,9 @@ def judged(target: Locator, text: str, verdict: str, reason: str) -> str:
         raise InvalidContentError("the reason is one short line")
     note, _ = parse_note(target.key, text)
     if note.status in (DELETED, SUPERSEDED):
-        became, way_out = "replaced", f"`agentm recall-here --why {note.slug}` names the note that counts"
+        became, way_out = "replaced", f"`agentm recall-here --why {quote(note.slug)}` names the note that counts"
         if note.status == DELETED:
-            way_out = f"bring it back first: `agentm notes edit {note.slug}`, and write `status: active`"
+            way_out = f"bring it back first: `agentm notes edit {quote(note.slug)}`, and write `status: active`"
             became = "forgotten"
         raise InvalidContentError(
             f"'{target}' was {became}, so no session is given it, whatever is said about it", hint=way_out

@@ -6,6 +6,7 @@ written at the same time. The note comes to the old name then, where no session 
 
 from __future__ import annotations
 
+from shlex import quote
 from typing import TYPE_CHECKING, NamedTuple
 
 from agentm_kernel.plugin import AgentmError, ConflictCopies, Locator, layout, read_record
@@ -38,7 +39,7 @@ def left_behind(store: StorageBackend) -> list[LeftBehind]:
         why = None if record is None else record.unread_in(folder)
         if record is None or why is None or not (count := _files(store, folder)):
             continue
-        way_out = f"run `agentm project rename {name} {record.slug}`, which takes them along"
+        way_out = f"run `agentm project rename {quote(name)} {quote(record.slug)}`, which takes them along"
         if record.elsewhere is not None:
             way_out = "run `agentm project use-store NAME --move --yes` in its folder, with the name of that store"
         copies = store.facet(ConflictCopies)

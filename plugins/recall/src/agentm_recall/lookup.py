@@ -75,11 +75,13 @@ def _elsewhere(backend: StorageBackend, name: str, folders: Sequence[Locator]) -
 def _suggestion(backend: StorageBackend, name: str, folders: Sequence[Locator]) -> str:
     elsewhere = _elsewhere(backend, name, folders)
     if elsewhere is not None:
+        from shlex import quote
+
         project = project_of(elsewhere)
         if is_personal(elsewhere):
             return f"'{elsewhere}' is for every project: what is saved with `--personal` can replace it"
         way = (
-            f"name its project too: {project} (on the command line, `--project {project}`)"
+            f"name its project too: {project} (on the command line, `--project {quote(project)}`)"
             if project
             else f"move its file into {PERSONAL}/ or a project's folder"
         )

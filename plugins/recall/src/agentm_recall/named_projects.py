@@ -82,8 +82,11 @@ def project_there(store: StorageBackend, name: str) -> Locator:
     folder = project_folder(store, name)
     record = read_record(store, name)
     if record is not None and (away := record.unread_in(record.folder)):
+        from shlex import quote
+
         raise LocatorConflictError(
-            away, hint=f"save it there with `agentm save --project {name}`; `agentm forget` takes out what is here"
+            away,
+            hint=f"save it there with `agentm save --project {quote(name)}`; `agentm forget` takes out what is here",
         )
     if record is None and not store.exists(folder):
         raise NotFoundError(f"there is no project '{name}'", hint="`agentm project list` shows them")

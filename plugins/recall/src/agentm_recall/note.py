@@ -153,12 +153,14 @@ def stored_text(backend: StorageBackend, locator: Locator) -> str:
     """The text of a note for whoever is to be told it. Zero bytes alone are none: it was lost, and that is said."""
     text = backend.read(locator)
     if text and not text.strip("\0"):
+        from shlex import quote
+
         from agentm_kernel.plugin import InvalidContentError
 
         raise InvalidContentError(
             f"'{locator}' holds nothing but zero bytes, as a power cut or a sync tool leaves a file",
-            hint=f"`agentm notes history {slug_of(locator.key)}` shows what is known of it; so may a checkpoint, or "
-            "the versions that your sync tool keeps",
+            hint=f"`agentm notes history {quote(slug_of(locator.key))}` shows what is known of it; so may a "
+            "checkpoint, or the versions that your sync tool keeps",
         )
     return text
 

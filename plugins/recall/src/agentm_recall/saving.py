@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from shlex import quote
 from typing import TYPE_CHECKING
 
 from agentm_kernel.plugin import (
@@ -239,7 +240,8 @@ def _refuse_replaced(backend: StorageBackend, place: Locator, scope: Locator, dr
         if claims(other, note) and not any(names(reference, other.key) for reference in answered):
             raise LocatorConflictError(
                 f"'{place}' was replaced by '{info.locator}', so no session would be given it",
-                hint=f"add --supersedes {other.slug} to replace that one in turn, or `agentm forget {other.slug}`",
+                hint=f"add --supersedes {quote(other.slug)} to replace that one in turn, or "
+                f"`agentm forget {quote(other.slug)}`",
             )
 
 

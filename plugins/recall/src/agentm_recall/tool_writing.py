@@ -6,6 +6,7 @@ where somebody keeps the version before, and only if it still is the one that th
 
 from __future__ import annotations
 
+from shlex import quote
 from typing import TYPE_CHECKING
 
 from agentm_kernel.plugin import (
@@ -213,7 +214,7 @@ def _refuse_operators(note: Note) -> None:
     if is_by_operator(note):
         raise InvalidContentError(
             f"'{note.key}' is the operator's own word, which every session follows",
-            hint="save a note of your own, or ask the operator to run `agentm notes edit " + note.slug + "`",
+            hint=f"save a note of your own, or ask the operator to run `agentm notes edit {quote(note.slug)}`",
         )
 
 

@@ -6,6 +6,7 @@ one store, each name has one record from the beginning.
 
 from __future__ import annotations
 
+from shlex import quote
 from typing import TYPE_CHECKING, NamedTuple
 
 from agentm_kernel.plugin import records
@@ -47,5 +48,5 @@ def _torn(remote: str, other: ProjectRecord, into: ProjectRecord) -> Torn:
     shared = f"; {strangers} has the name '{into.slug}' too, and is shown them then" if strangers else ""
     return Torn(
         f"{remote} has notes under '{other.slug}' and under '{into.slug}', and no session is shown both",
-        f"run `agentm project merge {other.slug} {into.slug}`, which brings them together{shared}",
+        f"run `agentm project merge {quote(other.slug)} {quote(into.slug)}`, which brings them together{shared}",
     )

@@ -49,9 +49,9 @@ def merge(source: str, into: str, as_json: bool) -> None:
 
 def _tell(moved: Moved, said: str, *, as_json: bool, **fields: str) -> None:
     if as_json:
-        echo_json(**fields, moved=moved.count, beside=moved.beside)
+        echo_json(**fields, moved=moved.files, beside=moved.beside)
         return
-    click.echo(shown(f"{said}; {counted(moved.count, 'file')} moved"))
+    click.echo(shown(f"{said}; {counted(moved.files, 'file')} moved"))
     for key, taken in moved.beside.items():
         click.echo(shown(f"{taken} was there with another text, so what came is {key}"))
 

@@ -7,6 +7,7 @@ different projects of one name are always refused: mixing them is what names of 
 
 from __future__ import annotations
 
+from shlex import quote
 from typing import TYPE_CHECKING
 
 from agentm_import.contract import refuse_hidden
@@ -86,7 +87,8 @@ def _is_united(source: StorageBackend, target: StorageBackend, plan: Plan, locat
         if ours is None or theirs is None or not _is_same(ours, theirs):
             raise LocatorConflictError(
                 f"there are two different projects of the name '{slug}'",
-                hint=f"give one of them another name first: `agentm project rename {slug} NEW`; nothing was written",
+                hint="nothing was written; give one of them another name first: "
+                f"`agentm project rename {quote(slug)} NEW`",
             )
         plan.united.append(slug)
     elif not locator.key.startswith(_RENEWED):
@@ -109,7 +111,8 @@ def _refuse_two_names(source: StorageBackend, target: StorageBackend, plan: Plan
             if known.get(remote, slug) != slug:
                 raise LocatorConflictError(
                     f"{remote} is the project '{slug}' here and '{known[remote]}' in the target",
-                    hint=f"nothing was written; give it one name: `agentm project rename {slug} {known[remote]}`",
+                    hint="nothing was written; give it one name: "
+                    f"`agentm project rename {quote(slug)} {quote(known[remote])}`",
                 )
 
 
@@ -122,7 +125,7 @@ def _refuse_unread(target: StorageBackend, plan: Plan) -> None:
         if record is None or away is None:
             continue
         name = record.slug if record.slug != slug else "NEW"  # in both stores, which leaves the older folder behind
-        way_out = f"give it one name: `agentm project rename {slug} {name}`"
+        way_out = f"give it one name: `agentm project rename {quote(slug)} {quote(name)}`"
         if record.elsewhere is not None:
             way_out = "bring it back there first, with `agentm project use-store default --move`"
         raise LocatorConflictError(f"as the target says, {away}", hint=f"nothing was written; {way_out}")

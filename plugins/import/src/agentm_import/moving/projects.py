@@ -8,6 +8,7 @@ the project went: checkouts of other devices follow it, and no other project tak
 from __future__ import annotations
 
 import time
+from shlex import quote
 from typing import TYPE_CHECKING, NamedTuple
 
 from agentm_import.contract import refuse_hidden
@@ -46,7 +47,7 @@ _ROUNDS = 10
 class Moved(NamedTuple):
     """What became of the files of a project."""
 
-    count: int
+    files: int
     beside: dict[str, str]
     """The keys of those that came beside a file of their name with another text, and that file's key."""
 
@@ -59,7 +60,8 @@ def rename_project(store: StorageBackend, old: str, new: str) -> Moved:
     if found is not None and found.id != record.id:
         raise ConfigError(
             f"'{new}' is the name of another project in this store",
-            hint=f"choose another name, or bring the two together with `agentm project merge {old} {new}`",
+            hint="choose another name, or bring the two together with "
+            f"`agentm project merge {quote(old)} {quote(new)}`",
         )
     if found is None:
         if has_notes(store, new):
@@ -85,7 +87,7 @@ def merge_projects(store: StorageBackend, source: str, into: str, notes: NoteFor
         raise NotFoundError(
             f"there is no project '{into}' in this store",
             hint="if it has no notes yet, enter it with `agentm project register` in its folder first; to give "
-            f"'{source}' that name instead, run `agentm project rename {source} {into}`",
+            f"'{source}' that name instead, run `agentm project rename {quote(source)} {quote(into)}`",
         )
     if target.folder == record.folder:  # the name that it had before leads back to it
         raise ConfigError(f"'{into}' is called '{target.slug}' now", hint="there is nothing to merge: both are one")
@@ -148,7 +150,8 @@ def _refuse_elsewhere(record: ProjectRecord) -> None:
 
 
 def _move_all(store: StorageBackend, record: ProjectRecord, target: ProjectRecord) -> Moved:
-    count, beside = 0, {}
+    count = 0
+    beside: dict[str, str] = {}
     begun = int(time.time() * 1000)
     for remote in record.remotes:
         point(store, remote, target.slug)

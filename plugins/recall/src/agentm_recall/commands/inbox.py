@@ -18,7 +18,17 @@ from agentm_kernel.command import (
 )
 from agentm_kernel.plugin import AgentmError, NotFoundError
 from agentm_recall.asking import ask_command, ask_operator
-from agentm_recall.inbox import accept, find, inbox_stores, is_expired, look, looked_at, placed, refuse_expired, reject
+from agentm_recall.inbox import (
+    accept,
+    find,
+    inbox_stores,
+    is_expired,
+    look,
+    looked_at,
+    placed,
+    refuse_expired,
+    reject,
+)
 from agentm_recall.index.maintenance import RecallIndex
 from agentm_recall.proposal_words import change_of, described
 

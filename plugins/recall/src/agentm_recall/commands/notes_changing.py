@@ -6,6 +6,7 @@ import os
 import sys
 import tempfile
 from datetime import UTC, datetime
+from shlex import quote
 
 import click
 
@@ -41,7 +42,7 @@ def edit(name: str, project: str | None, cwd: str | None, answer: dict[str, obje
         return
     if not after.strip():
         raise AgentmError(
-            "the text is empty; nothing was changed", hint=f"`agentm forget {name}` takes the note away"
+            "the text is empty; nothing was changed", hint=f"`agentm forget {quote(name)}` takes the note away"
         )
     try:
         refuse_secrets("the note", after)
@@ -131,7 +132,7 @@ def move(
     elif backend.describe() != current_device().store().describe():
         raise AgentmError(
             f"notes for every project are in the default store, and '{source}' is in {backend.describe()}",
-            hint=f"save it there with `agentm save --personal`, then `agentm forget {name}`",
+            hint=f"save it there with `agentm save --personal`, then `agentm forget {quote(name)}`",
         )
     target = place_of(kind, slug or note.slug, folder)
     move_note(backend, source, target, kind=kind, project=folder)

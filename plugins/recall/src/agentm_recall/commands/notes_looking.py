@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
+from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -49,7 +50,7 @@ def path(name: str, project: str | None, cwd: str | None, as_json: bool) -> None
     if not (backend.capabilities.device_files and os.path.isabs(file) and os.path.isfile(file)):
         raise StorageError(
             f"the notes of {backend.describe()} are not files on this device",
-            hint=f"`agentm notes show {locator.key.removesuffix('.md')}` prints it",
+            hint=f"`agentm notes show {quote(locator.key.removesuffix('.md'))}` prints it",
         )
     if as_json:
         echo_json(note=locator.key, path=file)
@@ -89,7 +90,7 @@ def undo(name: str, version: str | None, project: str | None, cwd: str | None, a
     other = replaced_by(backend, home, parse_note(locator.key, backend.read(locator))[0])
     if other is not None:
         name = other.removesuffix(".md")
-        click.echo(f"no session is given it: {name} has replaced it, until `agentm forget {name}`", err=True)
+        click.echo(f"no session is given it: {name} has replaced it, until `agentm forget {quote(name)}`", err=True)
 
 
 def _found(name: str, project: str | None, cwd: str | None, command: str) -> tuple[StorageBackend, Locator, Device]:

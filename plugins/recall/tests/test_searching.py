@@ -81,6 +81,16 @@ def test_a_note_that_another_one_led_to_is_shown_from_its_beginning(memory: Memo
     assert old_hit.snippet == "x" * 200
 
 
+@pytest.mark.parametrize("words", [60_000, 400_000])
+def test_what_was_added_to_a_journal_last_is_found_however_long_it_has_grown(
+    memory: MemoryBackend, words: int
+) -> None:
+    """Of more than 200,000 characters, what stood behind them was found by no question, and nothing said so."""
+    memory.write(Locator("projects/p/facts/journal.md"), f"# Newts\n\n{'reeds ' * words}\n- Otters came.\n")
+    for question in ("otters", "newts"):
+        assert [each.hit.note.slug for each in asked(memory, question).found] == ["journal"]
+
+
 def test_where_nothing_is_found_notes_in_conflict_are_told_of(
     memory: MemoryBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:

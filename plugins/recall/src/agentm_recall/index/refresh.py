@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
 _BATCH = 200
 """Notes per transaction: enough to be fast, few enough that nobody waits for a commit."""
-_LONGEST_BODY = 200_000
-"""Characters of one note that are indexed; a question finds a note by its beginning."""
+_LONGEST_PART = 500_000
+"""Characters. A question finds a note that is longer than two of them by its beginning and its end: journals grow."""
 LISTED = "listed"
 """When everything was listed last, as a fact of the index."""
 _RESTLESS = 2.0
@@ -117,6 +117,10 @@ def _read(backend: StorageBackend, info: Info, is_kept: bool) -> _Read | None:
     return _Read(note, body, digest, info.version if is_settled else "", len(text))
 
 
+def _ends(body: str) -> str:
+    return f"{body[:_LONGEST_PART]}\n{body[-_LONGEST_PART:]}"
+
+
 def _unreadable(key: str, why: str) -> Note:
     return Note(key, "note", "active", slug_of(key), problem=why)
 
@@ -196,7 +200,7 @@ def _store_one(connection: sqlite3.Connection, read: _Read, is_kept: bool) -> se
             note.stale_after,
         ),
     )
-    body = read.body[:_LONGEST_BODY]
+    body = read.body if len(read.body) <= 2 * _LONGEST_PART else _ends(read.body)
     connection.execute(
         "INSERT INTO texts (rowid, title, name, body, hidden, scope) VALUES (?, ?, ?, ?, ?, ?)",
         (

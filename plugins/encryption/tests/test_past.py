@@ -81,6 +81,19 @@ def test_undo_does_not_make_a_sealed_version_the_text_of_a_plain_note(laptop, no
     assert laptop.store().read(note) == "old"
 
 
+def test_undo_says_that_a_version_is_of_the_time_before_the_store_was_encrypted(laptop, note):
+    """It was said of the note itself, which is sealed, and `encryption status` had nothing to say about it."""
+    for text in ("old", "new"):
+        laptop.store().write(note, text)
+    laptop.init()
+    refused = laptop.refused("checkpoint", "undo", note.key)
+    assert "is in plain, as the note was stored then" in refused
+    assert laptop.store().read(note) == "new"
+    laptop.done("encryption", "decrypt", "--yes")
+    laptop.done("checkpoint", "undo", note.key)
+    assert laptop.store().read(note) == "old"
+
+
 def test_an_age_file_may_be_a_note_of_a_plain_store(laptop, note):
     armored = "-----BEGIN AGE ENCRYPTED FILE-----\n{}\n-----END AGE ENCRYPTED FILE-----\n"
     for text in ("YQ==", "Yg=="):

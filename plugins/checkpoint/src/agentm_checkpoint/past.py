@@ -125,6 +125,12 @@ class Past:
                 f"that version of '{entry.key}' is sealed: the store was encrypted then, and is plain now",
                 hint="`agentm encryption init` on the device that made it plain, which has the keys, opens it again",
             )
+        if is_sealed(backend) and not stored.startswith(_ARMOR):
+            raise IntegrityError(
+                f"that version of '{entry.key}' is in plain, as the note was stored then, and nothing plain is taken "
+                "for a note of an encrypted store",
+                hint="make it plain (`agentm encryption decrypt`), undo, and encrypt it again",
+            )
         return opened(backend, entry.key, stored)
 
 

@@ -123,8 +123,7 @@ def check(device: Device, cwd: str | None, answer: Answer) -> int:
     """
     here = device.memory(cwd)
     here.refuse_no_project()
-    origin = here.identity.origin
-    name = None if origin is None else parse_remote(origin).name
+    name = parse_remote(here.identity.origin or "").name or None
     answer.update(slug=here.slug, remote=name, same=here.slug == name, notice=here.notice)
     if name is None:
         click.echo(f"{here.slug}: no remote `origin`")

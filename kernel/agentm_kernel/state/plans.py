@@ -76,8 +76,9 @@ def active_plan_path(resolution: Resolution, which: str, plan_arg: str | None) -
 
 
 def meant_file(resolution: Resolution, file: str) -> str:
-    """The name of a state file; the words `plan` and `progress` are the active plan's, as they are for its path."""
-    return resolve_active_plan(resolution)[file == "progress"] if file in ("plan", "progress") else file
+    """The name of a state file: `plan` and `progress` are the active plan's, and `PLAN-foo` is `PLAN-foo.md`."""
+    ending = ".md" if file == "PLAN" or (file.startswith(("PLAN-", "progress-")) and "." not in file) else ""
+    return resolve_active_plan(resolution)[file == "progress"] if file in ("plan", "progress") else file + ending
 
 
 def active_marker(resolution: Resolution) -> str | None:

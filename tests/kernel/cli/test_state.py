@@ -47,6 +47,15 @@ def test_the_words_plan_and_progress_are_the_files_of_the_active_plan(machine, p
     assert machine.run("state", "list").out.splitlines() == [plan, progress]
 
 
+@pytest.mark.parametrize("name", ["PLAN", "PLAN-feature", "progress-feature"])
+def test_a_plan_goes_by_its_name_without_an_ending_here_too(machine, place, name):
+    """As it does in `plan use`: a file without one is no plan, and no session is told of it."""
+    assert machine.run("state", "write", name, input="# Plan\n").out == f"{place / name}.md\n"
+    assert machine.run("state", "read", name).out == "# Plan\n"
+    assert machine.run("state", "path", name).out == f"{place / name}.md\n"
+    assert machine.run("state", "list").out == f"{name}.md\n"
+
+
 def test_a_plan_that_nobody_could_choose_is_not_written(machine, place):
     done = machine.run("state", "write", "PLAN-PLAN.md", input="plan\n")
     assert done.code == 1

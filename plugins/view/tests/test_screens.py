@@ -345,6 +345,8 @@ def test_a_date_without_a_zone_is_the_same_moment_everywhere(monkeypatch: pytest
             assert seconds_of("2026-05-01T02:00:00+02:00") == 1_777_593_600.0
     time.tzset()
     assert seconds_of("soon") is None
+    for beyond in ("9999-12-31T23:59:59-12:00", "0001-01-01T00:00:00+14:00"):  # one such note, and no page was shown
+        assert seconds_of(beyond) is None
 
 
 def test_what_is_no_date_is_shown_as_it_begins_and_can_be_pointed_at_as_a_whole(page: Page) -> None:

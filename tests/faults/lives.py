@@ -24,6 +24,7 @@ from tests.faults.life_world import World
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from agentm_import.moving.projects import Moved
     from agentm_kernel.plugin import StorageBackend
     from tests.faults.harness import Intensity
 
@@ -105,13 +106,13 @@ _RENAMED = Step(2, "rename", "ana", "widgets", ("widgets", "gadgets"))
 _REPLACED = Step(2, "save", "ana", "widgets", (*_FACT, "alpha", "--update"))
 
 
-def _forgetful(store: StorageBackend, old: str, new: str) -> int:
-    moved: int = _rename_project(store, old, new)
+def _forgetful(store: StorageBackend, old: str, new: str) -> Moved:
+    moved = _rename_project(store, old, new)
     store.delete(Locator(f"projects/{new}/facts/alpha.md"))
     return moved
 
 
-_rename_project: Callable[..., int] = command_project.rename_project
+_rename_project: Callable[..., Moved] = command_project.rename_project
 _CONTROLS: dict[str, tuple[list[Step], tuple[object, str, object]]] = {
     "a rename that forgets a note": ([*_TWO_NOTES, _RENAMED], (command_project, "rename_project", _forgetful)),
     "a reader that ignores whose a record is": (

@@ -376,7 +376,7 @@ def test_what_is_proposed_is_listed_and_shown(noted: Terminal, store: StorageBac
     assert noted("inbox", "show", name).startswith("codex proposes to save projects/widgets/facts/new.md (fact, ")
     assert noted("inbox", "show", name).endswith("\n\nIt is new.\n")
     store.delete(Locator(PORT))
-    assert noted.json("inbox", "show", other)["change"].startswith("(the note is gone)\n# The port")
+    assert noted.json("inbox", "show", other)["change"].startswith("(no note is there now)\n# The port")
 
 
 def test_building_the_index_is_answered_in_numbers(noted: Terminal) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, field
+from shlex import quote
 from typing import TYPE_CHECKING
 
 from agentm_import.moving.stores import refuse_conflict_copies, refuse_nested, send_copy
@@ -197,7 +198,7 @@ class StoreChange:
             lines.append(f"its name there is '{self.slug}': '{self.slug_before}' {why}")
         for remote in self._remotes:
             if (other := self._name_there(remote)) not in (None, self.slug):
-                merge = f"agentm --store {self._name or 'default'} project merge {other} {self.slug}"
+                merge = f"agentm --store {self._name or 'default'} project merge {quote(other)} {quote(self.slug)}"
                 lines.append(f"{remote} is '{other}' there: `{merge}` brings the two together")
         if self.is_state_moved and self._state:
             way = "from .harness/ into the store" if self._state.is_into_store else "from the store into .harness/"

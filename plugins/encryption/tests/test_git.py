@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import time
 
@@ -9,6 +10,7 @@ import pytest
 from encrypted_laptops import Laptop
 
 from agentm_git.events import agentm_event
+from agentm_git.page import agentm_page_panels
 from agentm_kernel import Locator
 from agentm_kernel.plugin import Device, HookContext, IntegrityError
 
@@ -17,7 +19,7 @@ SECRET = "the launch code is heliotrope"
 
 def with_clone(home, origin):
     laptop = Laptop(home)
-    laptop.done("git", "init", str(home / "clone"), f"file://{origin}", "--use")
+    laptop.done("git", "init", str(home / "clone"), f"file://{origin}" if origin else "", "--use")
     return laptop
 
 
@@ -190,3 +192,78 @@ def test_projects_that_took_one_name_find_their_notes_after_an_event_too(pair, m
     one.done("git", "sync")
     agentm_event("session-start", {}, HookContext(Device.now(other.environ), str(other.home / "widgets")))
     assert "facts/of-2" in other.done("notes", "list")
+
+
+# ------------------------------------------------------------------------------------------------ undo
+
+
+def _written_twice(laptop, note):
+    """Each version is in a commit of its own, and what was written last is sealed anew in a third one."""
+    for text in ("first\n", "second\n"):
+        laptop.store().write(note, text)
+        laptop.done("git", "sync")
+    laptop.done("encryption", "rotate", "--yes")
+    laptop.done("git", "sync")
+
+
+def test_undo_brings_back_what_a_version_said_sealed_with_the_keys_of_today(laptop, note):
+    laptop = with_clone(laptop.home, "")
+    laptop.init()
+    _written_twice(laptop, note)
+    for said in ("first\n", "second\n"):
+        laptop.done("git", "undo", note.key)
+        assert laptop.store().read(note) == said
+        assert laptop.status()["old"] == []
+    laptop.done("encryption", "decrypt", "--yes")
+    assert laptop.store().read(note) == "second\n"
+
+
+def test_undo_brings_a_deleted_note_back_and_takes_a_new_one_away(laptop, note):
+    laptop = with_clone(laptop.home, "")
+    laptop.init()
+    laptop.store().write(note, "only\n")
+    laptop.done("git", "sync")
+    laptop.store().delete(note)
+    laptop.done("encryption", "rotate", "--yes")
+    laptop.done("git", "undo", note.key)
+    assert laptop.store().read(note) == "only\n"
+    laptop.done("git", "undo", note.key)
+    assert not laptop.store().exists(note)
+
+
+def _commit_of(laptop, note, number):
+    return json.loads(laptop.done("git", "log", note.key, "--json"))["versions"][number]["commit"]
+
+
+def test_undo_takes_nothing_plain_for_a_note_of_an_encrypted_store_and_nothing_sealed_for_one_of_a_plain(
+    laptop, note
+):
+    laptop = with_clone(laptop.home, "")
+    laptop.store().write(note, "plain\n")
+    laptop.done("git", "sync")
+    laptop.init()
+    laptop.store().write(note, "sealed\n")
+    laptop.done("git", "sync")
+    assert "is not encrypted" in laptop.refused("git", "undo", note.key, "--to", _commit_of(laptop, note, -1))
+    assert laptop.store().read(note) == "sealed\n"
+    sealed = _commit_of(laptop, note, 0)
+    laptop.done("encryption", "decrypt", "--yes")
+    assert "the store was encrypted then, and is plain" in laptop.refused("git", "undo", note.key, "--to", sealed)
+    assert laptop.store().read(note) == "sealed\n"
+
+
+def test_the_page_shows_what_a_version_said_and_brings_that_back(laptop, note):
+    laptop = with_clone(laptop.home, "")
+    laptop.init()
+    _written_twice(laptop, note)
+    device, store = Device.now(laptop.environ), laptop.store()
+    (panel,) = (
+        each for each in agentm_page_panels(HookContext(device, str(laptop.home), store=store)) if each.actions
+    )
+    blocks = panel.show({"note": note.key, "commit": _commit_of(laptop, note, -1)})
+    (diff,) = (block for block in blocks if block["type"] == "diff")
+    assert (diff["before"], diff["after"]) == ("first\n", "second\n")
+    (offer,) = (block for block in blocks if block["type"] == "action")
+    panel.actions["restore"](offer["fields"])
+    assert laptop.store().read(note) == "first\n"
+    assert laptop.status()["problems"] == {}

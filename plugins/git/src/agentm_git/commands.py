@@ -225,7 +225,7 @@ def undo(note: str, commit: str, as_json: bool) -> None:
 
     It comes back byte for byte. What it is now stays in the history: undoing twice brings it back.
     """
-    from agentm_git.history import find, restore, versions
+    from agentm_git.history import find, restore, version_before, versions
 
     store, git = selected_store(*_KIND)
     locator = find_note(git, note)
@@ -236,7 +236,7 @@ def undo(note: str, commit: str, as_json: bool) -> None:
     known = versions(clone, locator)
     if not known:
         raise NotFoundError(f"no commit has '{locator}'", hint="check the name of the note")
-    wanted = find(known, commit, locator) if commit else known[1] if len(known) > 1 else None
+    wanted = find(known, commit, locator) if commit else version_before(store, clone, locator, known)
     restore(store, clone, locator, wanted)
     if as_json:
         clone.commit(f"agentm: undo {locator}", ())

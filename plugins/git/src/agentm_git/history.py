@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from agentm_git.applying import read_blobs
-from agentm_kernel.plugin import NotFoundError, content_hash, decode_content
+from agentm_kernel.plugin import IntegrityError, NotFoundError, Sealed, content_hash, decode_content
 
 if TYPE_CHECKING:
     from agentm_git.clone import Clone
     from agentm_kernel.plugin import Locator, StorageBackend
 
+_ARMOR = "-----BEGIN AGE ENCRYPTED FILE-----"
 WRITTEN, CHANGED, DELETED = "written", "changed", "deleted"
 
 
@@ -60,17 +61,50 @@ def find(known: list[Version], commit: str, locator: Locator) -> Version:
     return fitting[0]
 
 
+def read_version(store: StorageBackend, clone: Clone, locator: Locator, version: Version | None) -> str | None:
+    """What a version says, as the verbs of `store` would have given it; `None` if the note was not there.
+
+    git has what was stored: in an encrypted store that is sealed, and what is not is nothing that this store wrote.
+    """
+    if version is None or version.blob is None:
+        return None
+    stored = decode_content(read_blobs(clone.git, [version.blob])[version.blob], locator)
+    sealed = store.facet(Sealed)
+    if sealed is not None:
+        return sealed.open_text(locator, stored)
+    if stored.startswith(_ARMOR) and not (_read(store, locator) or "").startswith(_ARMOR):
+        raise IntegrityError(
+            f"what {version.commit[:12]} has of '{locator}' is sealed: the store was encrypted then, and is plain",
+            hint="`agentm encryption init` on the device that made it plain, which has the keys, opens it again",
+        )
+    return stored
+
+
+def version_before(store: StorageBackend, clone: Clone, locator: Locator, known: list[Version]) -> Version | None:
+    """The latest version that says something else than the note does now; `None`: it was not there before.
+
+    Two that say the same follow each other where a note was sealed anew.
+    """
+    now = _read(store, locator)
+    return next((each for each in known[1:] if read_version(store, clone, locator, each) != now), None)
+
+
 def restore(store: StorageBackend, clone: Clone, locator: Locator, version: Version | None) -> None:
     """Let the note be what it was, byte for byte, unless somebody changes it meanwhile; `None`: not there."""
-    now = store.read(locator) if store.exists(locator) else None
-    if version is None or version.blob is None:
+    now, text = _read(store, locator), read_version(store, clone, locator, version)
+    if text is None:
         if now is not None:
             store.delete(locator, if_match=content_hash(now))
-        return
-    text = decode_content(read_blobs(clone.git, [version.blob])[version.blob], locator)
-    if now is None:
+    elif now is None:
         from agentm_kernel.plugin import ABSENT
 
         store.write(locator, text, if_match=ABSENT)
     elif now != text:
         store.write(locator, text, if_match=content_hash(now))
+
+
+def _read(store: StorageBackend, locator: Locator) -> str | None:
+    try:
+        return store.read(locator)
+    except NotFoundError:
+        return None

@@ -14,7 +14,6 @@ from agentm_kernel.plugin import (
     StorageIOError,
     WorkingCopy,
     content_hash,
-    decode_content,
     hookimpl,
 )
 
@@ -71,7 +70,7 @@ def _versions(store: StorageBackend, git: GitStore, query: Query) -> Blocks:
 
 def _compared(store: StorageBackend, git: GitStore, locator: Locator, version: Version) -> Blocks:
     now = store.read(locator) if store.exists(locator) else None
-    old = _text(git, locator, version)
+    old = _text(store, git, locator, version)
     said = (
         f"What {version.commit[:10]} of {version.author} had is marked as removed, what the note says now as added."
     )
@@ -84,12 +83,13 @@ def _compared(store: StorageBackend, git: GitStore, locator: Locator, version: V
     return blocks
 
 
-def _text(git: GitStore, locator: Locator, version: Version) -> str:
-    from agentm_git.applying import read_blobs
+def _text(store: StorageBackend, git: GitStore, locator: Locator, version: Version) -> str:
+    from agentm_git.history import read_version
 
-    if version.blob is None:
+    text = read_version(store, git.clone, locator, version)
+    if text is None:
         raise NotFoundError(f"'{locator}' was deleted by that commit")
-    return decode_content(read_blobs(git.clone.git, [version.blob])[version.blob], locator)
+    return text
 
 
 def _restore(device: Device, fields: Query) -> str:
@@ -102,7 +102,7 @@ def _restore(device: Device, fields: Query) -> str:
     locator = Locator(fields.get("note", ""))
     version = find(versions(git.clone, locator), fields.get("commit", ""), locator)
     expect = fields.get("expect", "")
-    store.write(locator, _text(git, locator, version), if_match=ABSENT if expect == "absent" else expect)
+    store.write(locator, _text(store, git, locator, version), if_match=ABSENT if expect == "absent" else expect)
     return f"Brought back as {version.author} left it in {version.commit[:10]}."
 
 

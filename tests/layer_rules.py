@@ -59,6 +59,7 @@ _VALUES: dict[str, tuple[object, ...]] = {
     "through": ("the selected store",),
     "action": ("storage:push",),
     "seconds": (2.0,),
+    "seal": ("what seals",),
     "stop": ("a stop",),
 }
 _NOT_VERBS = {"create", "resolve", "facet"}

@@ -79,10 +79,7 @@ def replace_file(
     try:
         if not finished:
             write_temp(directory, temp, data, status)
-        if publish is None:
-            directory.replace(temp, name)
-        else:
-            publish(directory, temp, name)
+        (publish or type(directory).replace)(directory, temp, name)
     except BaseException:
         discard(directory, temp)
         raise

@@ -146,16 +146,11 @@ class DisplacedVersions:
         except OSError:
             return None
 
-    def add(self, directory: Directory, swap: str, *, is_unwritten: bool | None = False) -> None:
+    def add(self, directory: Directory, swap: str, seconds: float = 0.0, *, is_unwritten: bool | None = False) -> None:
         """Look at `swap` again when the time has come; at every write, while somebody is known to write into it."""
-        self._wait(directory, swap, LEASED_GRACE if is_unwritten else _AT_EVERY_WRITE)
-
-    def _wait(self, directory: Directory, swap: str, seconds: float) -> None:
+        seconds = LEASED_GRACE if is_unwritten else seconds
         waiting = self._waiting.setdefault(directory.identity, deque())
-        if seconds == _AT_EVERY_WRITE:
-            waiting.appendleft((0.0, swap))
-        else:
-            waiting.append((time.monotonic() + seconds, swap))
+        (waiting.append if seconds else waiting.appendleft)((time.monotonic() + seconds, swap))
 
     def swept_once(self, directory: Directory) -> Directory:
         """`directory`, without the temp files of killed writers, once per process; what they displaced is found."""
@@ -185,12 +180,10 @@ class DisplacedVersions:
         for swap in due:
             try:
                 look = _Look(self, directory, folder, swap)
-                seconds = look.again()
+                if (seconds := look.again()) is not None:
+                    self.add(directory, look.swap, seconds)
             except (OSError, AgentmError):
                 self.sweep_again(directory)  # it is safe where it is
-                continue
-            if seconds is not None:
-                self._wait(directory, look.swap, seconds)
 
     def keep(self, directory: Directory, name: str, note: Locator) -> None:
         """Move a file of an open directory to where unseen versions of `note` are kept."""
@@ -202,6 +195,8 @@ class DisplacedVersions:
 
     def keep_bytes(self, note: Locator, data: bytes) -> None:
         """Put bytes that belong to `note` there."""
+        if not (data := self.writer.store.seal(note, data)):
+            return
         folder, free = self._free_place(note, content_hash(data))
         with folder:
             replace_file(folder, free, data, None, publish_new)
@@ -262,6 +257,8 @@ class _Look:
         if not data and not is_unwritten and (is_unwritten is False or age < grace):
             return _AT_EVERY_WRITE  # a program has emptied it, and will write now
         gained = self._gained(data)
+        if gained != b"" and self._displaced.writer.store.seal(note, data) != data:
+            return _AT_EVERY_WRITE  # what is plain stays where it is, and is added to nothing that is sealed
         if gained is None:
             return self._keep(note) if data else self._drop()
         start = len(data) - len(gained)

@@ -20,7 +20,7 @@ from agentm_kernel.seam.backend import Absent, Appends, DeviceFiles, StorageBack
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import builtins
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from typing import TypeVar
 
     from agentm_kernel.files.reading import StoreReader
@@ -58,6 +58,7 @@ class FileStore(StorageBackend, DeviceFiles, Appends):
 
     state_dir = ""
     """Where this device records what it appends; if empty, where the environment of this process says."""
+    seal: Callable[[Locator, bytes], bytes] = staticmethod(lambda _, data: data)
 
     def __init__(
         self,
@@ -225,6 +226,9 @@ class FileStore(StorageBackend, DeviceFiles, Appends):
         from agentm_kernel.seam.update import update  # in a sandbox that leaves only the checkout to write to
 
         return update(self, locator, lambda old: (old or "") + ("" if not old or old.endswith("\n") else "\n") + text)
+
+    def keep_sealed(self, seal: Callable[[Locator, bytes], bytes]) -> None:
+        self.seal = seal
 
     def facet(self, kind: type[F]) -> F | None:
         own = type(self)

@@ -102,10 +102,9 @@ class SwapPublisher:
         try:
             directory.link(name, displaced)
         except OSError:
-            displaced = ""  # without exchange and without links: what a program still writes there is lost
+            pass  # without exchange and without links: what a program still writes there is lost
         directory.replace(swap, name)
-        if displaced:
-            self._displaced.add(directory, displaced)
+        self._displaced.add(directory, displaced)
 
     def _settle(self, directory: Directory, swap: str, name: str) -> None:
         """Let the displaced version wait for its writers if it is the one we saw, or if it makes no difference."""

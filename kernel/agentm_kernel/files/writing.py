@@ -51,7 +51,7 @@ class StoreWriter:
         self.displaced = DisplacedVersions(self)
         self.appending = Appending(self, store.state_dir or user_directory("state", os.environ))
         self.crowded_until = 0.0
-        self._store, self._names = store, KnownNames()
+        self.store, self._names = store, KnownNames()
         self._dir_mode = 0o700 if store.private else 0o777
         self._durable: set[Identity] = set()
 
@@ -68,9 +68,9 @@ class StoreWriter:
         try:
             with Failures("read", locator, reading=True), self.reader.open_parent(locator) as parent:
                 status = parent.status(locator.name)
-                if status is None or not stat.S_ISREG(status.st_mode):
-                    return None
-                return self.reader.hash_of(parent, locator, status)
+                return (
+                    self.reader.hash_of(parent, locator, status) if status and stat.S_ISREG(status.st_mode) else None
+                )
         except NotFoundError:
             return None
 
@@ -178,15 +178,15 @@ class StoreWriter:
         changes the same folder, makes both durable.
         """
         self.reader.check_root_link()
-        if self._store.create_root and self.reader.root_identity is None:
+        if self.store.create_root and self.reader.root_identity is None:
             make_root(self.reader.root, self._dir_mode)
         if draft is not None and time.monotonic() < self.crowded_until:
             draft.make()  # others were met just now: nobody gets ahead by finding the mutex free
         mutex = store_mutex(
             self.reader.root,
-            timeout=self._store.lock_timeout,
+            timeout=self.store.lock_timeout,
             meanwhile=None if draft is None else draft.meet_others,
-            follow_link=self._store.follow_root_link,
+            follow_link=self.store.follow_root_link,
         )
         with mutex:
             lent = mutex.root  # the very descriptor that was locked: nothing can come between the two
@@ -288,7 +288,7 @@ class StoreWriter:
                 except FileExistsError:
                     pass  # a sync client was faster; entering what it made will tell
                 child = directory.enter(name)
-                if not self._store.private:
+                if not self.store.private:
                     directory.share(child)
         except OSError as error:
             if error.errno not in NO_DIRECTORY:

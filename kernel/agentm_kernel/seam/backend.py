@@ -343,6 +343,9 @@ class Appends(ABC):
     def append(self, locator: Locator, text: str) -> Locator:
         """Add `text` to the end of a note, on a line of its own; a note that is not there yet becomes `text`."""
 
+    def keep_sealed(self, seal: Callable[[Locator, bytes], bytes]) -> None:  # noqa: B027 - most keep nothing
+        """Keep no bytes that were written to a note in plain, but what `seal` makes of them: nothing, perhaps."""
+
 
 class Identity:
     """The store is known on this device by the mark that it carries."""

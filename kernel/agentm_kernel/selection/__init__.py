@@ -210,6 +210,7 @@ class _SettledFacet(PersonalSpace, Appends):
     personal_path = passed_on(PersonalSpace.personal_path)
     write_personal = passed_on(PersonalSpace.write_personal, lambda facet: facet.settle())
     append = passed_on(Appends.append, lambda facet: facet.settle())
+    keep_sealed = passed_on(Appends.keep_sealed)
 
 
 class IdentityGuard(BackendLayer, Identity):

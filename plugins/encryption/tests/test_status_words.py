@@ -109,7 +109,7 @@ def test_a_plain_version_that_waits_alone_makes_it_unsound(one: Laptop) -> None:
     left.write_text("plain\n")
     result = one.run("encryption", "status")
     assert result.exit_code == 1
-    assert result.stderr == f"  a plain version waits for the program that has it open: {left}\n"
+    assert result.stderr == f"  a plain version that another program has open, or has written to: {left}\n"
     assert one.status()["leftovers"] == [str(left)]
 
 

@@ -131,4 +131,4 @@ def _show(fields: dict[str, Any], found: Survey, encrypted: EncryptedStore) -> N
             shown(f"  {copy}: a conflict copy of {note}; `agentm encryption show` prints it", err=True), err=True
         )
     for path in fields["leftovers"]:
-        click.echo(f"  a plain version waits for the program that has it open: {path}", err=True)
+        click.echo(f"  a plain version that another program has open, or has written to: {path}", err=True)

@@ -124,7 +124,7 @@ def init(
     for key in outcome.no_text:
         click.echo(shown(f"not encrypted, because it is no text: {key}"), err=True)
     for path in left:
-        click.echo(f"a plain version that a program has open is left: {path}", err=True)
+        click.echo(f"a plain version that another program has open, or has written to, is left: {path}", err=True)
     for line in stays_plain:
         click.echo(line)
     if recovery_file:

@@ -41,6 +41,11 @@ def is_sealed(stored: str) -> bool:
     return stored.startswith(ARMOR)
 
 
+def is_all_sealed(stored: str) -> bool:
+    """Whether nothing plain was added to what is sealed, either."""
+    return is_sealed(stored) and stored.rstrip().endswith(_END)
+
+
 # ------------------------------------------------------------------------------------------------ sealing
 
 

@@ -7,7 +7,7 @@ import os
 from agentm_encryption.key_source import KeySource
 from agentm_encryption.places import NAME
 from agentm_encryption.store import EncryptedStore
-from agentm_kernel.plugin import StorageSelectionError, Unguarded
+from agentm_kernel.plugin import Appends, StorageSelectionError, Unguarded
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -39,16 +39,25 @@ def wrap(backend: StorageBackend, options: Mapping[str, Any], device: Device, op
 def encrypted(backend: StorageBackend, source: KeySource, *, read_only: bool) -> StorageBackend:
     """The layers around a store whose keys this device has: names, texts, and a copy of its state for hooks."""
     source.check_pinned(max(source.pins.newest, 1))
-    if source.pins.has_sealed_names:
-        from agentm_encryption.names import SealedNames
-
-        backend = SealedNames(backend, source)
-    store = EncryptedStore(backend, source)
+    store = sealed_store(backend, source)
     if not store.capabilities.sync:
         return store
     from agentm_encryption.state_copy import EncryptedStateCopy
 
     return EncryptedStateCopy(store, os.path.join(source.folder, "state"), read_only=read_only)
+
+
+def sealed_store(backend: StorageBackend, source: KeySource) -> EncryptedStore:
+    """The layers for names and texts. What programs still write to the plain files of before is not kept in plain."""
+    appends = backend.facet(Appends)
+    if source.pins.has_sealed_names:
+        from agentm_encryption.names import SealedNames
+
+        backend = SealedNames(backend, source)
+    store = EncryptedStore(backend, source)
+    if appends is not None:
+        appends.keep_sealed(store.seal_kept)
+    return store
 
 
 def refuse_shared_folder(backend: StorageBackend) -> None:

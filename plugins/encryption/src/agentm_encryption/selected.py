@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from agentm_encryption.key_source import KeySource, newest_epoch
-from agentm_encryption.opening import refuse_shared_folder
+from agentm_encryption.opening import refuse_shared_folder, sealed_store
 from agentm_encryption.places import NAME
-from agentm_encryption.store import EncryptedStore
 from agentm_kernel.command import set_value, unset_value
 from agentm_kernel.plugin import StorageSelectionError, check_store, open_unidentified
 
 if TYPE_CHECKING:
+    from agentm_encryption.store import EncryptedStore
     from agentm_kernel.plugin import Device, StorageBackend
 
 
@@ -37,12 +37,7 @@ class SelectedStore:
 
     def encrypted(self, source: KeySource) -> EncryptedStore:
         """The store with its texts opened; nothing else around it, so that what is written is told to nobody."""
-        backend = self.backend
-        if source.pins.has_sealed_names:
-            from agentm_encryption.names import SealedNames
-
-            backend = SealedNames(backend, source)
-        return EncryptedStore(backend, source)
+        return sealed_store(self.backend, source)
 
     def joined(self) -> EncryptedStore:
         """The same, for commands that only a member can run."""

@@ -7,8 +7,9 @@ that it has, so two writers cannot both win, and sealing the same text anew is n
 from __future__ import annotations
 
 import time
+from contextlib import suppress
 
-from agentm_encryption.envelope import Note, open_note, seal, text_size
+from agentm_encryption.envelope import Note, is_all_sealed, open_note, seal, text_size
 from agentm_encryption.places import is_kept_version, is_of_keys, is_plain
 from agentm_kernel.plugin import (
     ABSENT,
@@ -267,6 +268,18 @@ class EncryptedStore(BackendLayer, Sealed):
                 f"'{locator}' belongs to the keys of the store and was not changed",
                 hint="`agentm encryption` changes keys",
             )
+
+    def seal_kept(self, locator: Locator, data: bytes) -> bytes:
+        """What may be kept of bytes that were written to a note in plain: nothing, if the note has them by now."""
+        text = data.decode(errors="replace")
+        if is_plain(locator) or is_all_sealed(text):
+            return data
+        with suppress(NotFoundError, IntegrityError, InvalidContentError):
+            if text in self.read(locator):
+                return b""
+        keys = self.source.newest_keys()
+        now = time.time_ns() // 1_000_000
+        return seal(keys, Note(locator.key, text, keys.current.number, now, self.source.identity.device_id)).encode()
 
     # -- facets -----------------------------------------------------------------------------------------------
 

@@ -146,7 +146,9 @@ class DisplacedVersions:
         except OSError:
             return None
 
-    def add(self, directory: Directory, swap: str, seconds: float = 0.0, *, is_unwritten: bool | None = False) -> None:
+    def add(
+        self, directory: Directory, swap: str, seconds: float = 0.0, *, is_unwritten: bool | None = False
+    ) -> None:
         """Look at `swap` again when the time has come; at every write, while somebody is known to write into it."""
         seconds = LEASED_GRACE if is_unwritten else seconds
         waiting = self._waiting.setdefault(directory.identity, deque())

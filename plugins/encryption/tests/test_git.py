@@ -12,6 +12,7 @@ from encrypted_laptops import Laptop
 from agentm_git.events import agentm_event
 from agentm_git.page import agentm_page_panels
 from agentm_kernel import Locator
+from agentm_kernel.files import displaced
 from agentm_kernel.plugin import Device, HookContext, IntegrityError
 
 SECRET = "the launch code is heliotrope"
@@ -52,6 +53,27 @@ def test_two_members_share_sealed_notes_over_git(pair, tmp_path, note):
     ).stdout
     assert b"BEGIN AGE ENCRYPTED FILE" in objects
     assert SECRET.encode() not in objects
+
+
+def test_a_device_that_joins_has_no_plain_version_left_of_what_the_other_has_sealed(tmp_path, monkeypatch):
+    monkeypatch.setattr(displaced, "LEASED_GRACE", 2.0)  # as it is, not as tests have it
+    origin = tmp_path / "team.git"
+    subprocess.run(["git", "init", "-q", "--bare", str(origin)], check=True)
+    one, other = (with_clone(tmp_path / name, origin) for name in ("one", "other"))
+    for note in ("a.md", "deep/b.md"):
+        other.store().write(Locator(note), SECRET)
+    for laptop in (other, one):
+        laptop.done("git", "sync")
+    one.init("--name", "one")
+    for laptop in (one, other):
+        laptop.done("git", "sync")
+    refusal = other.refused("encryption", "join")
+    one.done("encryption", "admit", refusal.partition("agentm encryption admit ")[2].split()[0], "other")
+    for laptop in (one, other):
+        laptop.done("git", "sync")
+    other.done("encryption", "join", "--fingerprint", one.fingerprint())
+    assert other.status()["leftovers"] == []
+    assert not [path for path in other.place.rglob("*.swap") if SECRET in path.read_text()]
 
 
 def _until_the_next_second() -> None:

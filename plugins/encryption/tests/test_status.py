@@ -333,19 +333,19 @@ def test_what_was_left_is_listed_counted_and_handed_to_programs(capsys):
 
 
 def test_plain_versions_are_waited_for_and_named_when_time_is_up(monkeypatch):
-    now, found = [0.0], [["x"], ["x"], []]
+    now, found, seen = [0.0], [["/notes/x"], ["/notes/a/b/x"], []], []
     monkeypatch.setattr(rewriting, "plain_leftovers", lambda _: found.pop(0))
-    monkeypatch.setattr(rewriting, "note_locators", lambda _: [])
     monkeypatch.setattr(
         rewriting,
         "time",
         SimpleNamespace(monotonic=lambda: now[0], sleep=lambda seconds: now.__setitem__(0, now[0] + seconds)),
     )
-    store = SimpleNamespace(as_stored=SimpleNamespace(describe=lambda: "/notes"))
+    store = SimpleNamespace(describe=lambda: "/notes", mkdir=seen.append)
 
     assert rewriting.drop_leftovers(store) == []
+    assert seen == [Locator(), Locator("a/b")]
     assert now[0] == pytest.approx(4.2)  # twice as long as the floor keeps one
 
-    found += [["x"]] * 100
-    assert rewriting.drop_leftovers(store) == ["x"]
+    found += [["/notes/x"]] * 100
+    assert rewriting.drop_leftovers(store) == ["/notes/x"]
     assert 70 < now[0] - 4.2 < 73

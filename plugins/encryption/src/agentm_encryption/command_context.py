@@ -85,6 +85,11 @@ def listed(reasons: Mapping[str, str]) -> Iterable[str]:
         yield f"  and {len(reasons) - _LISTED} more"
 
 
+def say_left(paths: Iterable[str]) -> None:
+    for path in paths:
+        click.echo(f"a plain version that another program has open, or has written to, is left: {path}", err=True)
+
+
 def refuse_left(left: Mapping[str, str], what: str, hint: str) -> None:
     """Say what was left alone, and end with an error."""
     for line in listed(left):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from agentm_encryption.command_context import identity_option, key_fields, name_option, say_keys
+from agentm_encryption.command_context import identity_option, key_fields, name_option, say_keys, say_left
 from agentm_encryption.envelope import open_note
 from agentm_encryption.epochs import format_fingerprint
 from agentm_encryption.membership import (
@@ -17,7 +17,7 @@ from agentm_encryption.membership import (
     offered_keys,
     read_identity_file,
 )
-from agentm_encryption.rewriting import reseal_from, seal_as
+from agentm_encryption.rewriting import drop_leftovers, reseal_from, seal_as
 from agentm_encryption.selected import SelectedStore
 from agentm_encryption.survey import conflicts
 from agentm_encryption.unsent import fetch_state, send_unsent
@@ -69,6 +69,7 @@ def join(fingerprint: str | None, way: str, name: str | None, answer: dict[str, 
     click.echo(f"this device has joined the store at {store.backend.describe()}")
     send_unsent(store)  # each time: it may have failed the first time
     fetch_state(store.device)
+    say_left(drop_leftovers(store.backend))
 
 
 @click.command("admit")

@@ -18,6 +18,7 @@ from agentm_encryption.command_context import (
     recovery_options,
     refuse_left,
     say_keys,
+    say_left,
 )
 from agentm_encryption.command_status import status, try_recovery
 from agentm_encryption.journal import DECRYPT, INIT, Journal
@@ -111,7 +112,7 @@ def init(
     store.configure()
     outcome = seal_all(encrypted, journal.hashes, bar)
     _forget_index(device, source)
-    left = drop_leftovers(encrypted)
+    left = drop_leftovers(backend)
     if outcome.left:
         refuse_left(outcome.left, "the store is not all encrypted", "look at them, then run it with --adopt")
     journal.end()
@@ -123,8 +124,7 @@ def init(
     say_keys(encrypted.keys)
     for key in outcome.no_text:
         click.echo(shown(f"not encrypted, because it is no text: {key}"), err=True)
-    for path in left:
-        click.echo(f"a plain version that another program has open, or has written to, is left: {path}", err=True)
+    say_left(left)
     for line in stays_plain:
         click.echo(line)
     if recovery_file:

@@ -6,6 +6,7 @@ the store is mixed, and the layer refuses whatever is not as it should be; nothi
 
 from __future__ import annotations
 
+import os
 import time
 from contextlib import suppress
 from typing import TYPE_CHECKING
@@ -24,7 +25,7 @@ from agentm_kernel.plugin import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
 
     from agentm_encryption.epochs import Keys
     from agentm_encryption.store import EncryptedStore
@@ -182,25 +183,19 @@ def seal_as(store: EncryptedStore, locator: Locator, stored: str, text: str, bef
     return True
 
 
-def drop_leftovers(store: EncryptedStore) -> list[str]:
+def drop_leftovers(stored: StorageBackend) -> list[str]:
     """See to it that no plain version of a note is left in the store's folders; those that still are, as paths.
 
-    The write floor keeps a displaced version for programs that still have it open, and looks at it again with a later
-    write in its folder. So one note of each folder is sealed once more when their time is over.
+    The write floor keeps a displaced version for programs that still have it open. When their time is over, it is
+    looked at again as soon as something is done in its folder: making sure that this is there will do.
     """
-    place = store.as_stored.describe()
+    place = stored.describe()
     deadline = time.monotonic() + _LONGEST_WAIT
     left = plain_leftovers(place)
     while left and time.monotonic() < deadline:
         time.sleep(_GRACE)
-        for locator in _one_of_each_folder(note_locators(store.as_stored)):
-            for found, text in stored_texts(store.as_stored, [locator]):
-                if text is not None and is_sealed(text):
-                    note = store.open_stored(found, text)
-                    seal_as(store, found, text, note.text, note.revision)
+        for folder in {os.path.relpath(os.path.dirname(path), place) for path in left}:
+            with suppress(AgentmError):  # then it stays, and is said
+                stored.mkdir(Locator("" if folder == os.curdir else folder.replace(os.sep, "/")))
         left = plain_leftovers(place)
     return left
-
-
-def _one_of_each_folder(locators: Iterable[Locator]) -> list[Locator]:
-    return list({locator.parent: locator for locator in locators}.values())

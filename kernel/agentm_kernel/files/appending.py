@@ -221,7 +221,8 @@ class Appending:
         there, changed_at = list[Record](), None
         try:
             with self._reader.open_parent(note) as parent:
-                if (descriptor := self._open_when_back(parent, note.name)) is not None:
+                descriptor = self._open_when_back(parent, note.name)
+                if descriptor is not None:
                     with Opened(descriptor):
                         there = self._look(descriptor, parent, note, records)
                         changed_at = os.fstat(descriptor).st_mtime

@@ -79,7 +79,10 @@ def replace_file(
     try:
         if not finished:
             write_temp(directory, temp, data, status)
-        (publish or type(directory).replace)(directory, temp, name)
+        if publish is None:
+            directory.replace(temp, name)
+        else:
+            publish(directory, temp, name)
     except BaseException:
         discard(directory, temp)
         raise

@@ -146,13 +146,16 @@ class DisplacedVersions:
         except OSError:
             return None
 
-    def add(
-        self, directory: Directory, swap: str, seconds: float = 0.0, *, is_unwritten: bool | None = False
-    ) -> None:
+    def add(self, directory: Directory, swap: str, *, is_unwritten: bool | None = False) -> None:
         """Look at `swap` again when the time has come; at every write, while somebody is known to write into it."""
-        seconds = LEASED_GRACE if is_unwritten else seconds
+        self._wait(directory, swap, LEASED_GRACE if is_unwritten else _AT_EVERY_WRITE)
+
+    def _wait(self, directory: Directory, swap: str, seconds: float) -> None:
         waiting = self._waiting.setdefault(directory.identity, deque())
-        (waiting.append if seconds else waiting.appendleft)((time.monotonic() + seconds, swap))
+        if seconds == _AT_EVERY_WRITE:
+            waiting.appendleft((0.0, swap))
+        else:
+            waiting.append((time.monotonic() + seconds, swap))
 
     def swept_once(self, directory: Directory) -> Directory:
         """`directory`, without the temp files of killed writers, once per process; what they displaced is found."""
@@ -182,10 +185,12 @@ class DisplacedVersions:
         for swap in due:
             try:
                 look = _Look(self, directory, folder, swap)
-                if (seconds := look.again()) is not None:
-                    self.add(directory, look.swap, seconds)
+                seconds = look.again()
             except (OSError, AgentmError):
                 self.sweep_again(directory)  # it is safe where it is
+                continue
+            if seconds is not None:
+                self._wait(directory, look.swap, seconds)
 
     def keep(self, directory: Directory, name: str, note: Locator) -> None:
         """Move a file of an open directory to where unseen versions of `note` are kept."""

@@ -59,6 +59,7 @@ class FileStore(StorageBackend, DeviceFiles, Appends):
     state_dir = ""
     """Where this device records what it appends; if empty, where the environment of this process says."""
     seal: Callable[[Locator, bytes], bytes] = staticmethod(lambda _, data: data)
+    """What is kept of bytes that a program wrote to a note: these, unless a layer seals the notes (`keep_sealed`)."""
 
     def __init__(
         self,

@@ -102,9 +102,10 @@ class SwapPublisher:
         try:
             directory.link(name, displaced)
         except OSError:
-            pass  # without exchange and without links: what a program still writes there is lost
+            displaced = ""  # without exchange and without links: what a program still writes there is lost
         directory.replace(swap, name)
-        self._displaced.add(directory, displaced)
+        if displaced:
+            self._displaced.add(directory, displaced)
 
     def _settle(self, directory: Directory, swap: str, name: str) -> None:
         """Let the displaced version wait for its writers if it is the one we saw, or if it makes no difference."""

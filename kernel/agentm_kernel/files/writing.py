@@ -68,9 +68,9 @@ class StoreWriter:
         try:
             with Failures("read", locator, reading=True), self.reader.open_parent(locator) as parent:
                 status = parent.status(locator.name)
-                return (
-                    self.reader.hash_of(parent, locator, status) if status and stat.S_ISREG(status.st_mode) else None
-                )
+                if status is None or not stat.S_ISREG(status.st_mode):
+                    return None
+                return self.reader.hash_of(parent, locator, status)
         except NotFoundError:
             return None
 

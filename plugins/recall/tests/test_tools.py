@@ -174,6 +174,21 @@ def test_a_text_that_was_read_is_replaced_once(call: ToolCall, store: StorageBac
     assert store.read(Locator(PORT)).endswith("It is 8443.\n")
 
 
+def test_a_text_for_a_version_that_is_no_more_is_refused_at_once_where_the_operator_approves(
+    home: Home, call: ToolCall, store: StorageBackend
+) -> None:
+    digest = str(save(call, "The port", "It is 443.")["hash"])
+    save(call, "The port", "It is 8443.", note="the-port", expect=digest)
+    assert home.run("config", "set", "capture.approve", "all").returncode == 0
+    approved = in_folders(home, home.project)
+    with pytest.raises(ConcurrentModificationError, match="was changed since it was read") as refused:
+        save(approved, "The port", "It is 80.", note="the-port", expect=digest)
+    assert refused.value.details["text"] == store.read(Locator(PORT))
+    assert not store.list(Locator("_inbox"))  # nobody could accept it
+    now = str(refused.value.details["hash"])
+    assert save(approved, "The port", "It is 80.", note="the-port", expect=now)["status"] == "proposed"
+
+
 @pytest.mark.parametrize(
     ("body", "said"),
     [

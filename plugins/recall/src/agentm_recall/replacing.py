@@ -28,11 +28,15 @@ def replace_text(backend: StorageBackend, target: Locator, text: str, expect: st
     outcome, wanted = replaced(target, current, text)
     if outcome == REINFORCED and note.status not in (DELETED, SUPERSEDED):
         return False
-    if content_hash(current) != expect:
-        raise ConcurrentModificationError(f"'{target}' was changed since it was read")
+    refuse_if_changed(target, current, expect)
     refuse_if_replaced(backend, target, note.kind, text)
     backend.write(target, wanted, if_match=expect)
     return True
+
+
+def refuse_if_changed(target: Locator, current: str, expect: str) -> None:
+    if content_hash(current) != expect:
+        raise ConcurrentModificationError(f"'{target}' was changed since it was read")
 
 
 def replaced(target: Locator, current: str, text: str) -> tuple[str, str]:

@@ -29,7 +29,7 @@ from agentm_recall.index.maintenance import RecallIndex
 from agentm_recall.judging import judge, judged
 from agentm_recall.layout import ALWAYS_LOAD_KIND, PERSONAL, place_of
 from agentm_recall.note import DELETED, OPERATOR, SUPERSEDED, is_by_operator, parse_note
-from agentm_recall.replacing import refuse_if_replaced, replace_text
+from agentm_recall.replacing import refuse_if_changed, refuse_if_replaced, replace_text
 from agentm_recall.saving import (
     REINFORCED,
     UNCHANGED,
@@ -111,6 +111,7 @@ def _replace(call: ToolCall, place: Place, target: Locator, text: str, expect: s
     known = parse_note(target.key, current)[0]
     try:
         if needs_approval(call.device, known.kind):
+            refuse_if_changed(target, current, expect)
             refuse_if_replaced(place.backend, target, known.kind, text)
             change = Proposal(REPLACE, target.key, known.kind, text, expect=expect, by=call.client)
             return _proposed(call, place, change)

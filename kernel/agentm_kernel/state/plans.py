@@ -102,16 +102,16 @@ def list_plan_files(resolution: Resolution, names: list[str] | None = None) -> l
 
 
 def list_plans_and_copies(resolution: Resolution) -> tuple[list[str], list[str]]:
-    """The plans, and their conflict copies: those that lie beside them, and those that the store keeps elsewhere."""
+    """The plans, and conflict copies of them or of progress: those beside them, and what stores keep elsewhere."""
     from agentm_kernel.seam.backend import ConflictCopies
     from agentm_kernel.state.files import list_state_files
 
     names = list_state_files(resolution)
-    copies = [name for name in names if name.startswith("PLAN") and _is_copy(name)]
+    meant = ("PLAN", "progress")
+    copies = [name for name in names if name.startswith(meant) and _is_copy(name)]
     kept = resolution.backend.facet(ConflictCopies) if resolution.backend and resolution.is_synced else None
-    if kept is not None:
-        known = kept.conflict_copies(resolution.state_locator)
-        copies += [copy.copy.key for copy in known if _is_plan(copy.note.name)]
+    known = [] if kept is None else kept.conflict_copies(resolution.state_locator)
+    copies += [copy.copy.key for copy in known if copy.note.name.startswith(meant) and copy.copy.name not in names]
     return list_plan_files(resolution, names), copies
 
 

@@ -474,6 +474,13 @@ def test_a_conflict_copy_of_a_plan_is_one_line(machine, plans):
     assert "PLAN (unseen 1a2b3c4d).md, PLAN.sync-conflict-20261116-170500-ABCDEFG.md" in lines[0]
 
 
+def test_a_conflict_copy_of_a_progress_file_is_told_too(machine):
+    machine.harness.mkdir()
+    for name in ("PLAN.md", "progress.md", "progress (unseen 1a2b3c4d).md", "notes (unseen 1a2b3c4d).md"):
+        (machine.harness / name).write_text("- done\n")
+    assert f"{COPY}progress (unseen 1a2b3c4d).md. Ask the operator" in start_session(machine)
+
+
 @pytest.mark.parametrize(("count", "end"), [(3, ""), (4, " and 1 more"), (12, " and 9 more")])
 def test_of_many_conflict_copies_three_are_named(machine, count, end):
     machine.harness.mkdir()

@@ -67,3 +67,51 @@ def test_the_copy_is_private_and_goes_when_the_store_is_made_plain(pair):
     one.done("encryption", "decrypt", "--yes")
     assert not place.exists()
     assert agentm(one, "state", "read", "PLAN.md") == PLAN
+
+
+def event(laptop, name):
+    agentm(laptop, "event", name, text=json.dumps({"cwd": str(laptop.home / "widgets")}))
+
+
+@pytest.fixture
+def kept(pair):
+    """Both devices edited a file at once: the key of the version that lost, and its device, which has not sent it."""
+    one, other = pair
+    agentm(one, "state", "write", "progress.md", text="- begun\n")
+    event(other, "turn-start")
+    for laptop in pair:
+        with open(agentm(laptop, "state", "path", "progress.md").strip(), "a", encoding="utf-8") as file:
+            file.write(f"- done on {laptop.home.name}\n")
+    event(one, "turn-end")
+    event(other, "turn-start")
+    (path,) = other.home.rglob("progress ?conflict *.md")
+    return f"projects/widgets/_harness/{path.name}", other
+
+
+def test_what_lost_to_another_device_s_edit_is_told_until_it_is_removed(pair, kept, tmp_path):
+    one, _ = pair
+    key, other = kept
+    assert agentm(other, "state", "read", "progress.md") == "- begun\n- done on one\n"
+    event(other, "turn-end")
+    event(one, "turn-start")
+    for laptop in pair:
+        assert "1 to settle, of 'projects/widgets/_harness/progress.md'" in agentm(laptop, "doctor")
+        assert laptop.status()["conflicts"] == {key: "projects/widgets/_harness/progress.md"}
+        assert laptop.done("encryption", "show", key).endswith("- begun\n- done on other\n")
+        told = agentm(laptop, "hook", "session-start", text=json.dumps({"cwd": str(laptop.home / "widgets")}))
+        name = key.rpartition("/")[2]
+        assert f"wait to be settled: {name}. Ask the operator; `agentm doctor` says how." in told
+
+    (tmp_path / "vault" / key).unlink()
+    for laptop in pair:
+        event(laptop, "turn-start")
+        assert "to settle" not in agentm(laptop, "doctor")
+        assert agentm(laptop, "state", "list") == "progress.md\n"
+
+
+def test_what_lost_is_shown_before_it_is_sent(kept, tmp_path):
+    key, other = kept
+    assert not (tmp_path / "vault" / key).exists()
+    assert other.status()["conflicts"] == {key: "projects/widgets/_harness/progress.md"}
+    assert other.done("encryption", "show", key) == "- begun\n- done on other\n"
+    assert f"'{key}.md' does not exist" in other.refused("encryption", "show", f"{key}.md")

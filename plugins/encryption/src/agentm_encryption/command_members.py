@@ -17,6 +17,7 @@ from agentm_encryption.membership import (
     offered_keys,
     read_identity_file,
 )
+from agentm_encryption.opening import with_state
 from agentm_encryption.rewriting import drop_leftovers, reseal_from, seal_as
 from agentm_encryption.selected import SelectedStore
 from agentm_encryption.survey import conflicts
@@ -27,6 +28,7 @@ from agentm_kernel.plugin import (
     ConcurrentModificationError,
     ConflictCopies,
     Locator,
+    NotFoundError,
     StorageSelectionError,
 )
 
@@ -169,9 +171,18 @@ def show(key: str) -> None:
     For what is refused as a note: a version that lost to another one, one that was moved, or one that is too old.
     """
     encrypted = SelectedStore(store_device()).joined()
-    copies = encrypted.as_stored.facet(ConflictCopies)
-    is_copy = key in conflicts(encrypted.as_stored)
-    text = copies.read_copy(Locator(key)) if copies and is_copy else encrypted.as_stored.read(Locator(key))
+    locator, stored = Locator(key), encrypted.as_stored
+    copies = stored.facet(ConflictCopies)
+    is_copy = key in conflicts(stored)
+    try:
+        text = copies.read_copy(locator) if copies and is_copy else stored.read(locator)
+    except NotFoundError:
+        kept = with_state(encrypted, read_only=True)
+        here = kept.facet(ConflictCopies)
+        if here is None or key not in conflicts(kept):
+            raise
+        show_text(here.read_copy(locator))  # of a plan, and not sent yet
+        return
     found = open_note(encrypted.keys, text, key)
     written = f"written as {found.key}, epoch {found.epoch}, by the device {found.device}"
     click.echo(shown(written, err=True), err=True)

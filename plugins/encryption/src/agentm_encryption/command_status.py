@@ -10,6 +10,7 @@ from agentm_encryption.command_context import bar, listed
 from agentm_encryption.epochs import format_fingerprint, open_keys
 from agentm_encryption.journal import DECRYPT, INIT, Journal
 from agentm_encryption.key_source import newest_epoch
+from agentm_encryption.opening import with_state
 from agentm_encryption.places import key_file
 from agentm_encryption.selected import SelectedStore
 from agentm_encryption.survey import conflicts, plain_leftovers, survey
@@ -65,7 +66,7 @@ def status(recovery_file: str | None, as_json: bool) -> None:
         "no_text": found.no_text,
         "old": found.old,
         "problems": found.problems,
-        "conflicts": conflicts(encrypted.as_stored),
+        "conflicts": conflicts(with_state(encrypted, read_only=True)),
         "leftovers": leftovers,
         "unfinished": unfinished,
         "recovery_key_opens": recovers,

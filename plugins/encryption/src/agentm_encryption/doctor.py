@@ -24,7 +24,7 @@ def agentm_doctor_checks(context: HookContext) -> list[DoctorRow] | None:
         if sealed is None:
             return _plain_rows(store, is_configured=NAME in context.device.config.wrappers)
         rows = [_keys_row(sealed), _identity_row(context.device.state_dir), _plain_state_row(store)]
-        return [*rows, *_conflict_rows(sealed.as_stored)]
+        return [*rows, *_conflict_rows(store)]
     except AgentmError as error:
         return [DoctorRow("fail", _CHECK, error.message, error.hint)]
 
@@ -70,10 +70,10 @@ def _keys_row(sealed: Sealed) -> DoctorRow:
     )
 
 
-def _conflict_rows(stored: StorageBackend) -> list[DoctorRow]:
+def _conflict_rows(store: StorageBackend) -> list[DoctorRow]:
     from agentm_encryption.survey import conflicts
 
-    found = conflicts(stored) if stored.capabilities.device_files else {}
+    found = conflicts(store)
     if not found:
         return []
     what = f"{len(found)} to settle, of '{min(found.values())}' for one"

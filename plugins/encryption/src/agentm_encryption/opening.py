@@ -39,12 +39,16 @@ def wrap(backend: StorageBackend, options: Mapping[str, Any], device: Device, op
 def encrypted(backend: StorageBackend, source: KeySource, *, read_only: bool) -> StorageBackend:
     """The layers around a store whose keys this device has: names, texts, and a copy of its state for hooks."""
     source.check_pinned(max(source.pins.newest, 1))
-    store = sealed_store(backend, source)
+    return with_state(sealed_store(backend, source), read_only=read_only)
+
+
+def with_state(store: EncryptedStore, *, read_only: bool) -> StorageBackend:
+    """The store and the copy of its state, if it is one that devices share."""
     if not store.capabilities.sync:
         return store
     from agentm_encryption.state_copy import EncryptedStateCopy
 
-    return EncryptedStateCopy(store, os.path.join(source.folder, "state"), read_only=read_only)
+    return EncryptedStateCopy(store, os.path.join(store.source.folder, "state"), read_only=read_only)
 
 
 def sealed_store(backend: StorageBackend, source: KeySource) -> EncryptedStore:

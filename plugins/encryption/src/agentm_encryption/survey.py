@@ -33,9 +33,11 @@ def silent(_label: str, items: list[Locator]) -> Iterable[Locator]:
     return items
 
 
-def conflicts(stored: StorageBackend) -> dict[str, str]:
-    """Each conflict copy that a sync tool left, and its note. No verb shows them, so commands have to."""
-    found = stored.facet(ConflictCopies)
+def conflicts(store: StorageBackend) -> dict[str, str]:
+    """Each version that waits beside its note, and that note: what a sync tool left, which no verb shows, and with
+    the copy of the state also what was edited here while another device changed it.
+    """
+    found = store.facet(ConflictCopies)
     return {} if found is None else {copy.copy.key: copy.note.key for copy in found.conflict_copies(Locator())}
 
 

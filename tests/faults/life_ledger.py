@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from tests.faults.life_texts import Raw
     from tests.faults.life_world import Answer, World
 
+_TELLS_OF_VERSIONS = re.compile(r"^WARN +(?:bucket )?conflicts ", re.MULTILINE)
+
 Names = dict[str, set[str]]
 """The projects of one store: by name, their circles."""
 Spot = tuple[str, str]
@@ -34,6 +36,8 @@ class Ledger:
     """By device, checkout and place: the circle that the checkout is of, settled by its first write there."""
     bound: dict[tuple[str, str], str] = field(default_factory=dict)
     """By device and remote, or checkout where there is none: the place of the store that it is bound to."""
+    went: dict[tuple[str, str], set[str]] = field(default_factory=dict)
+    """By place and name: the circles of the project that was taken from there to another store."""
     left: set[tuple[str, str]] = field(default_factory=set)
     """Places and circles that have moved on: devices that were not told are refused there."""
     author: dict[str, str] = field(default_factory=dict)
@@ -82,6 +86,15 @@ class Ledger:
     def projects_of(self, place: str, circle: str) -> list[str]:
         """One, but for clones that claimed names before they met: then each goes on with its own."""
         return [name for name, circles in self.names[place].items() if circle in circles]
+
+    def named(self, device: str, name: str) -> set[str]:
+        """The circles of the project that is meant by a name: one of the device's default store, wherever it has been
+        taken from there, or else one of a store that a project of the device is bound to.
+        """
+        default = self.world.default[device]
+        bound = [place for (who, _), place in self.bound.items() if who == device]
+        found = [self.names[default].get(name), self.went.get((default, name))]
+        return next(filter(None, [*found, *(self.names[place].get(name) for place in bound)]), set())
 
     # -- settling what a command did -------------------------------------------------------------------------
 
@@ -237,8 +250,11 @@ class Ledger:
         if (place, circle) in self.left:
             return
         said = self.world.agentm(device, checkout, "state", "list")
-        files = [] if said.code else said.out.split()
+        files = [] if said.code else said.out.splitlines()
         found = {file: self.world.agentm(device, checkout, "state", "read", file).out for file in files}
+        is_kept = any(" [conflict " in file for file in files)
+        if is_kept and not _TELLS_OF_VERSIONS.search(self.world.agentm(device, checkout, "doctor").out):
+            self.problem("not said", f"what lost in {checkout} is kept, and doctor does not tell {device}")
         self._compare(
             f"{device} in {checkout} reads as state",
             self.state(device, checkout, raw),

@@ -39,6 +39,16 @@ def save(ledger: Ledger, step: Step) -> None:
         if "--project" not in step.words or key.split("/")[1] not in ledger.names[place]:
             ledger.claim(step.device, step.checkout, place, key.split("/")[1])
         ledger.author[step.token] = ledger.circle(step.device, step.checkout, place)
+        meant, owners = _named(ledger, step), ledger.owners((place, key), step.token)
+        if meant and not meant & owners:
+            ledger.problem("misplaced", f"{step}: {key} in {place} is of {owners}, not of {meant}")
+
+
+def _named(ledger: Ledger, step: Step) -> set[str]:
+    """The circles of the project that `--project` names."""
+    if "--project" not in step.words:
+        return set()
+    return ledger.named(step.device, step.words[step.words.index("--project") + 1])
 
 
 def change(ledger: Ledger, step: Step) -> None:
@@ -108,12 +118,8 @@ def _waits(ledger: Ledger, step: Step, answer: Answer) -> None:
         ledger.problem("lost", f"{step}: it does not wait anywhere")
     if "--personal" not in step.words:
         place = ledger.place_of(step.device, step.checkout)
-        of_others = (
-            ledger.names[place].get(step.words[step.words.index("--project") + 1], set())
-            if "--project" in step.words
-            else set()
-        )
-        ledger.author[step.token] = min(of_others, default=ledger.circle(step.device, step.checkout, place))
+        own = ledger.circle(step.device, step.checkout, place)
+        ledger.author[step.token] = min(_named(ledger, step), default=own)
         ledger.claim_if_claimed(step.device, step.checkout)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from typing import TYPE_CHECKING
 
@@ -67,9 +68,11 @@ def use_store(ledger: Ledger, step: Step) -> None:
     place = ledger.place_of(device, step.checkout)
     circle = ledger.circle(device, step.checkout, place)
     target = world.team(device) if step.words[0] == "team" else world.default[device]
-    if place == target:  # then what a restore brought back in the store before is to come along
+    is_here = place != target
+    if not is_here:  # then what a restore brought back in the store before is to come along
         place = world.default[device]
     checkout = f"{device}:{step.checkout}"
+    shown = json.loads(run(ledger, step, "project", "show", "--json").out or "{}")
     answer = run(ledger, step, "project", "use-store", *step.words)
     name = next(iter(ledger.projects_of(place, circle)), None)
     said = re.search(r"^'([^']+)' is in the store", answer.out, re.MULTILINE)
@@ -84,6 +87,8 @@ def use_store(ledger: Ledger, step: Step) -> None:
     if place == target:
         return
     circles = ledger.names[place].pop(name) if name else {circle}
+    if name or is_here:
+        ledger.went[place, name or shown["slug"]] = set(circles)
     if said:
         ledger.names[target].setdefault(new, set()).update(circles)
     if name and "--move" in step.words:

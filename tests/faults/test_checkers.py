@@ -5,20 +5,30 @@ from __future__ import annotations
 import os
 import unicodedata
 from typing import TYPE_CHECKING
+from unittest import mock
 
 import pytest
 
+from agentm_encryption import doctor
 from agentm_kernel import Locator
 from agentm_kernel.files import reading
 from agentm_kernel.plugin import FileStore, InvalidLocatorError, content_hash, normalize_key
+from agentm_kernel.state.mirror import Mirror
+from agentm_recall import named_projects
+from agentm_recall.named_projects import NamedProject
 from tests.faults.folding import on_a_folding_file_system
 from tests.faults.harness import Outcome
 from tests.faults.histories import Append, History, Read, check
 from tests.faults.key_rules import danger_of
+from tests.faults.life_step import Step
+from tests.faults.life_world import APPROVED, DEVICES
+from tests.faults.lives import _BETWEEN_LOOKS, lived
 from tests.faults.locks import NotAlone, alone
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from agentm_kernel.plugin import Device
 
 # ------------------------------------------------------------------------------------------------ histories
 
@@ -129,6 +139,48 @@ def test_the_witness_notices_company(tmp_path: Path) -> None:
 def test_the_witness_notices_that_it_was_replaced(tmp_path: Path) -> None:
     with pytest.raises(NotAlone), alone(str(tmp_path)):
         (tmp_path / "witness").write_text("somebody else")
+
+
+# ------------------------------------------------------------------------------------------------ whole lives
+
+
+_PROGRESS = ("progress.md",)
+_BOTH_EDIT = [
+    Step(0, "state write", "ana", "widgets", _PROGRESS),
+    *(Step(number, "session start", "ben", "widgets") for number in range(1, _BETWEEN_LOOKS)),
+    *(Step(number, "edit plan", device, "widgets", _PROGRESS) for number, device in ((8, "ben"), (9, "ana"))),
+]
+_TWO_OF_ONE_NAME = [Step(number, "use-store", device, "plain", ("team",)) for number, device in enumerate(DEVICES)]
+_NAMED = ("--slug", "alpha", "--project", "plain", "--kind")
+_MEANT = [
+    Step(2, "save", "ben", "other/widgets", (*_NAMED, "fact")),
+    Step(3, "save", "ben", "other/widgets", (*_NAMED, APPROVED)),
+    Step(4, "inbox accept", "ana", "plain"),
+]
+
+
+def kinds(set_up: str, steps: list[Step]) -> set[str]:
+    return {problem.partition(":")[0] for problem in lived(set_up, steps).problems}
+
+
+def test_a_life_is_asked_for_what_lost_to_another_edit_and_whether_that_was_told() -> None:
+    assert not kinds("encrypted vault", _BOTH_EDIT)
+    with mock.patch.object(doctor, "_conflict_rows", return_value=[]):
+        assert kinds("encrypted vault", _BOTH_EDIT) == {"not said"}
+    with mock.patch.object(Mirror, "_keep_aside", side_effect=lambda locator: locator):
+        assert "lost" in kinds("encrypted vault", _BOTH_EDIT)
+
+
+@pytest.mark.parametrize("saved", [_MEANT[:1], _MEANT[1:]], ids=["saved", "proposed"])
+def test_a_life_knows_which_project_is_meant_by_a_name_that_two_have(saved: list[Step]) -> None:
+    steps = [*_TWO_OF_ONE_NAME, *saved]
+    assert not kinds("further vault", steps)
+
+    def first_of_the_name(device: Device, *_: object, read_only: bool) -> NamedProject:
+        return NamedProject(device.store("team", read_only=read_only), Locator("projects/plain"), "team")
+
+    with mock.patch.object(named_projects, "_moved", first_of_the_name):
+        assert kinds("further vault", steps) == {"misplaced"}
 
 
 # ------------------------------------------------------------------------------------------------ folding

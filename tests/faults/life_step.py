@@ -46,7 +46,7 @@ def notes_said(ledger: Ledger, step: Step, answer: Answer) -> list[tuple[Spot, S
         for key in (line["key"], line["new"] or line["key"]):
             is_there = not key.startswith("personal/") and (place, key) in answer.changed
             spots.append((place if is_there or (default, key) not in answer.changed else default, key))
-        named = re.search(r" in (/.+)$", line["rest"])
+        named = re.search(r" in ((?:/|s3://).+)$", line["rest"])
         if named:
             spots[1] = (ledger.world.place_at(named.group(1)), spots[1][1])
         said.append((spots[0] if line["new"] else spots[1], spots[1]))

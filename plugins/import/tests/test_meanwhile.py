@@ -107,7 +107,7 @@ def with_project(store, slug):
 
 def test_what_was_written_to_the_old_name_meanwhile_comes_along_and_is_counted():
     store = with_project(Late(), "widgets")
-    assert rename_project(store, "widgets", "gadgets") == 2
+    assert rename_project(store, "widgets", "gadgets").files == 2
     assert store.read(Locator("projects/gadgets/facts/late.md")) == "late\n"
     assert store.read(THERE) == "widgets\n"
 
@@ -130,7 +130,7 @@ def test_a_note_that_changes_is_moved_as_it_is_last_and_one_that_always_does_sta
     store = with_project(Restless(), "widgets")
     store.until = until
     if is_moved:
-        assert rename_project(store, "widgets", "gadgets") == 1
+        assert rename_project(store, "widgets", "gadgets").files == 1
         assert store.read(THERE) == "9\n"
         return
     with pytest.raises(ConcurrentModificationError, match=f"'{HERE}' changes all the time"):

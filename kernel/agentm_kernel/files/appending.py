@@ -34,7 +34,6 @@ _LONGEST_WAIT = 1.0  # for a program that is never through with its line
 _PAUSE = 0.01
 _EDITED_LATER = 60.0
 _RECENT = 2.0
-_MOST_RECENT = 2_000
 _MOST_JOINED = 4_096
 _ANY_SIZE = 1 << 30
 _RECORD_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_NOFOLLOW", 0)
@@ -178,7 +177,7 @@ class Appending:
         """Record what will be added next, besides `recent`; `NoRecord` where this device cannot."""
         record = Record(locator.key, inode, offset, time.time(), data)
         joined = record.joined_to(recent[-1]) if recent else None
-        self.records.write([*recent[:-1], joined] if joined else [*recent[-_MOST_RECENT:], record])
+        self.records.write([*recent[:-1], joined] if joined else [*recent, record])
 
     def add_lines(self, parent: Directory, locator: Locator, lines: bytes) -> bool:
         """The same for what was found in a displaced version of the note; half a line at its end gets its end."""

@@ -327,5 +327,6 @@ def test_a_name_may_hold_the_word_anywhere_where_that_is_asked():
 def test_text_that_is_larger_than_a_note_may_be_is_refused_before_it_is_scanned(monkeypatch):
     monkeypatch.setattr("agentm_kernel.seam.secrets.find_secrets", lambda text: pytest.fail("it was scanned"))
 
-    with pytest.raises(InvalidContentError, match=r"the note has 16,777,217 .* the limit is 16,777,216"):
+    with pytest.raises(InvalidContentError, match=r"the note has 16,777,217 .* the limit is 16,777,216") as refusal:
         refuse_secrets("the note", "x" * (MAX_CONTENT_BYTES + 1))
+    assert "split it into notes" in refusal.value.hint

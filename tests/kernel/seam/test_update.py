@@ -104,6 +104,18 @@ def test_a_time_limit_of_zero_tries_once(store: FileStore) -> None:
     assert meddled.attempts == 1
 
 
+def test_who_loses_tries_again_at_once_and_then_with_longer_pauses_up_to_a_twentieth_of_a_second(
+    store: FileStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pauses: list[float] = []
+    monkeypatch.setattr("time.sleep", pauses.append)
+    monkeypatch.setattr("os.urandom", lambda count: b"\xff" * count)
+    update(Meddled(store, times=8), NOTE, append("ours\n"))
+    assert pauses[0] <= 0.002, "a race is over in a moment"
+    assert pauses == sorted(pauses)
+    assert pauses[-1] == 0.05
+
+
 def test_what_cannot_be_read_is_not_taken_for_absent(store: FileStore, tmp_path: Path) -> None:
     (tmp_path / "note.md").write_bytes(b"\xff")
     with pytest.raises(InvalidContentError):

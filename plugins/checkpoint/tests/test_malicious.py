@@ -145,10 +145,21 @@ def test_a_name_in_two_shards_is_refused(hostile):
 def test_a_small_folder_in_shards_is_not_the_form_that_its_notes_make(hostile):
     from agentm_checkpoint.tree import shard_of
 
+    names = [f"note {number}.md" for number in range(FAN_OUT + 1)]
+    entries = [{name: [4, NOTE] for name in names if shard_of(name, 0) == shard} for shard in range(FAN_OUT)]
+
+    message = hostile.refuse([*map(hostile.node, entries)], notes=len(names), size=4 * len(names))
+
+    assert "not those that its notes make" in message
+
+
+def test_a_folder_in_more_shards_than_it_has_notes_is_refused(hostile):
+    from agentm_checkpoint.tree import shard_of
+
     shards = [hostile.node({}) for _ in range(FAN_OUT)]
     shards[shard_of("note.md", 0)] = hostile.node({"note.md": [4, NOTE]})
 
-    hostile.refuse(shards, notes=1, size=4)
+    assert "more parts than it has notes" in hostile.refuse(shards, notes=1, size=4)
 
 
 def test_a_block_that_is_not_canonical_is_refused(hostile):

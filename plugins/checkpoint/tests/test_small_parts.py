@@ -11,6 +11,7 @@ import pytest
 
 from agentm_checkpoint.car import encode_frame, encode_header, frames, read_varint
 from agentm_checkpoint.cids import decode_node, raw_cid
+from agentm_checkpoint.command_restore import confirm_steps
 from agentm_checkpoint.comparing import Difference, changed_lines, changed_sections, compare, describe_changes
 from agentm_checkpoint.directories import folder_of, history_folder, image_path, store_folder, store_id
 from agentm_checkpoint.doctor import _guard_row
@@ -214,6 +215,23 @@ def test_what_was_never_looked_at_was_so_for_ever_and_what_is_to_come_as_well(tm
     assert 0 <= _age(str(file)) < 3_600
     os.utime(file, (4_000_000_000, 4_000_000_000))
     assert _age(str(file)) == float("inf")
+
+
+@pytest.mark.parametrize(
+    ("more", "last"), [(0, "  delete   note 19"), (1, "  and 1 more"), (1_000, "  and 1,000 more")]
+)
+def test_who_is_asked_sees_twenty_steps_first_and_how_many_more_there_are(
+    more: int, last: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("agentm_checkpoint.command_restore.confirm", lambda question, *, yes: None)
+    steps: list[Any] = [SimpleNamespace(verb="delete", key=f"note {number}") for number in range(20 + more)]
+    confirm_steps(steps, yes=False)
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[0] == "  delete   note 0"
+    assert lines[-1] == last
+    assert sum(line.startswith("  delete") for line in lines) == 20
+    confirm_steps(steps, yes=True)
+    assert capsys.readouterr().err == "", "who has said yes already is not asked, and shown no list"
 
 
 # ------------------------------------------------------------------------------------------------ archives

@@ -11,6 +11,7 @@ import pyrage
 import pytest
 
 from agentm_encryption.device_identity import DeviceIdentity, check_private
+from agentm_kernel import plugin
 from agentm_kernel.errors import AgentmError, IntegrityError, StorageSelectionError
 
 if TYPE_CHECKING:
@@ -54,6 +55,27 @@ def test_a_key_is_made_once_and_stands_for_the_device(tmp_path: Path) -> None:
     assert again.make("file") == again.recipient == made
     assert again.device_id == hashlib.sha256(made.encode()).hexdigest()[:16]
     assert str(again.unlock().to_public()) == made
+
+
+@pytest.mark.parametrize("half", ["identity", "identity.pub"])
+def test_a_device_whose_key_was_not_kept_whole_makes_one_that_it_can_open(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, half: str
+) -> None:
+    """The public half comes last: where it is, there is a key behind it."""
+    write = plugin.atomic_write
+
+    def fail_at(path: str, text: str) -> None:
+        if path.endswith(f"/{half}"):
+            raise OSError("no space left")
+        write(path, text)
+
+    device = identity(tmp_path)
+    with monkeypatch.context() as patch:
+        patch.setattr(plugin, "atomic_write", fail_at)
+        with pytest.raises(OSError, match="no space left"):
+            device.make("file")
+    made = device.make("file")
+    assert device.recipient == made == str(device.unlock().to_public())
 
 
 def test_what_a_device_seals_for_itself_no_other_opens(tmp_path: Path) -> None:

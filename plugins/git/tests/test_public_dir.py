@@ -189,6 +189,24 @@ def test_the_operators_index_is_taken_over_unless_it_is_ours(public: PublicDir, 
     assert sorted(os.listdir(git / "agentm")) == ["index"]
 
 
+def test_an_index_that_git_splits_in_that_moment_is_taken_over_with_its_parts(
+    public: PublicDir, git: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Git writes a part before the index that names it, so the parts are looked for after the index."""
+    (git / "index").write_text("whole")
+    copy = shutil.copyfile
+
+    def at_the_last_moment(source: str, target: str) -> None:
+        (git / "sharedindex.1").write_text("the part")
+        (git / "index").write_text("names sharedindex.1")
+        copy(source, target)
+
+    monkeypatch.setattr(shutil, "copyfile", at_the_last_moment)
+    assert public.adopt_index() is True
+    assert (git / "agentm/index").read_text() == "names sharedindex.1"
+    assert (git / "agentm/sharedindex.1").read_text() == "the part"
+
+
 def test_our_index_becomes_the_operators_unless_their_git_holds_it(
     public: PublicDir, git: Path, clock: list[float]
 ) -> None:

@@ -78,7 +78,12 @@ def test_a_policy_is_set_up_once_and_used(device, selected):
     refused = device.agentm("policy", "init", str(device.home), code=1)
     assert f"is at {device.home}/notes, not at" in refused.stderr
     assert "is at" in device.agentm("policy", "init", str(device.home / "notes")).stdout
-    assert "is at" in device.agentm("policy", "init").stdout, "what is marked already stays as it is"
+    around = device.home / "_meta" / "store.json"
+    around.parent.mkdir()
+    around.write_text("{}")
+    again = device.agentm("policy", "init").stdout
+    assert "is at" in again, "what is marked already stays as it is, even if another store is around it by now"
+    around.unlink()
     shown = json.loads(device.agentm("store", "show", "--json").stdout)
     assert (shown["protocol"], shown["place"]) == ("policy", str(device.home / "notes"))
     assert f"backend 'policy' at {device.home}/notes" in device.agentm("doctor").stdout

@@ -18,6 +18,7 @@ from agentm_kernel.plugin import (
     UnidentifiedStore,
     adopt_store,
     check_store,
+    open_other,
     read_stamp,
     return_identity,
     select_store,
@@ -73,6 +74,23 @@ def test_using_a_store_sets_its_options_and_selects_it(environ: dict[str, str]) 
     config = load(environ)
     assert config.storage_backend == "files"
     assert config.options("files") == {"root": "/somewhere", "depth": 3}
+
+
+def test_the_default_store_is_not_replaced_by_who_names_a_further_one(
+    environ: dict[str, str], tmp_path: Path
+) -> None:
+    set_value(environ, "stores", {"team": {"backend": "device-local", "path": str(tmp_path / "team")}})
+    before = load(environ)
+    team = Device(environ).of_store("team")
+    for act in (
+        lambda: select_store(team, "files", {"root": "/somewhere"}),
+        lambda: open_other(team, "device-local"),
+    ):
+        with pytest.raises(StorageSelectionError, match="would be changed, and not 'team'") as caught:
+            act()
+        assert "leave --store out" in (caught.value.hint or "")
+    after = load(environ)
+    assert (after.storage_backend, after.options("files")) == (before.storage_backend, {})
 
 
 def test_a_store_that_a_policy_names_is_left_on_purpose_only(environ: dict[str, str]) -> None:

@@ -122,6 +122,16 @@ def test_what_is_there_already_stays(repository):
     assert (repository / ".harness" / ".gitignore").read_text() == "progress.md\n"
 
 
+@needs_git
+@pytest.mark.skipif(os.name == "nt", reason="needs symbolic links")
+def test_what_a_link_in_its_place_leads_to_is_not_hidden(repository, tmp_path):
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (repository / ".harness").symlink_to(elsewhere, target_is_directory=True)
+    hide_from_git(str(repository))
+    assert list(elsewhere.iterdir()) == []
+
+
 def test_without_git_there_is_nothing_to_hide_from(device):
     folder = device.projects / "plain"
     folder.mkdir()

@@ -84,7 +84,7 @@ class TreeWalk(FolderWalk):
             versions = versions_of_files(statuses)
             below = [note(name) for name in sorted(statuses.keys() - versions.keys(), reverse=True)]
             if below:
-                is_held = len(trail) < _HELD_OPEN
+                is_held = len(trail) <= _HELD_OPEN  # the trail begins above the first of them
                 trail.append((directory if is_held else None, below))
         finally:
             if not is_held:

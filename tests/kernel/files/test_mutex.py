@@ -294,6 +294,17 @@ def test_a_directory_that_is_replaced_all_the_time_is_given_up(
     assert is_free(store)
 
 
+def test_a_directory_that_was_replaced_is_entered_by_the_next_try_of_who_cannot_wait(store: Path) -> None:
+    with store_mutex(store):
+        pass
+    store.rename(store.with_name("old"))
+    store.mkdir()
+    with pytest.raises(LockTimeout, match="was replaced"):
+        store_mutex(store, timeout=0).__enter__()
+    with store_mutex(store, timeout=0):
+        assert not is_free(store)
+
+
 def test_whoever_waited_for_a_directory_that_vanished_gets_an_error(store: Path, hold: Hold) -> None:
     holder = hold(store)
 

@@ -66,9 +66,9 @@ def is_free(root: Path) -> bool:
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
-@pytest.mark.parametrize("way", ["once", "again while inside", "in a store inside a store"])
+@pytest.mark.parametrize("way", ["once", "again while inside", "in a store inside a store", "replaced"])
 def test_after_an_exception_at_any_instruction_the_store_is_free_and_the_next_entry_locks(
-    root: Path, way: str
+    root: Path, monkeypatch: pytest.MonkeyPatch, way: str
 ) -> None:
     inner = root / "inner"
     inner.mkdir()
@@ -76,7 +76,11 @@ def test_after_an_exception_at_any_instruction_the_store_is_free_and_the_next_en
         (root / "_meta").mkdir()
         (root / "_meta" / "store.json").write_text("{}")
 
+    looks, is_still_of = list[bool](), mutex._Claim.is_still_of
+    monkeypatch.setattr(mutex._Claim, "is_still_of", lambda *of: not (looks and looks.pop()) and is_still_of(*of))
+
     def enter() -> None:
+        looks[:] = [True] if way == "replaced" else []
         with store_mutex(inner):
             if way == "again while inside":
                 with store_mutex(inner):

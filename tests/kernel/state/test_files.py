@@ -228,6 +228,12 @@ def test_a_secret_is_refused_and_the_file_stays_as_it_was(resolution):
     assert read_state_file(resolution, "PLAN.md") == "old\n"
 
 
+def test_a_secret_is_told_first_where_the_name_is_wrong_too(resolution):
+    """Who only mends the name would send it once more."""
+    with pytest.raises(InvalidContentError, match="looks like a GitHub token"):
+        write_state_file(resolution, "a/b.md", SECRET)
+
+
 def test_text_that_only_looks_like_a_secret_can_be_written(resolution):
     write_state_file(resolution, "PLAN.md", SECRET, allow_secrets=True)
     update_state_file(resolution, "PLAN.md", lambda current: f"{current}\nmore {SECRET}", allow_secrets=True)

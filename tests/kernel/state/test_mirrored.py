@@ -485,6 +485,26 @@ def test_a_place_is_made_and_reached_where_the_store_lies(tmp_path):
     assert Distant.asked == ["made", 2.5]
 
 
+def test_a_store_that_cannot_be_reached_in_time_is_not_read_for_its_mark(tmp_path):
+    class Distant(MemoryBackend):
+        is_down = False
+
+        def check_reachable(self, seconds):
+            raise StorageIOError(f"nothing came for {seconds} seconds")
+
+        def read(self, locator: Locator) -> str:
+            assert not self.is_down, "it would wait for as long as a network does"
+            return super().read(locator)
+
+    inner = Distant(sync=True)
+    inner.write(STAMP, '{"id": "one"}')
+    store = MirroredState(inner, str(tmp_path))
+    assert store.fetch_stamp() == '{"id": "one"}'
+    inner.is_down = True
+    with pytest.raises(StorageIOError, match=r"nothing came for 2.5 seconds"):
+        store.check_reachable(2.5)
+
+
 def test_a_store_that_was_opened_to_be_read_is_not_asked_when_it_is_written(tmp_path):
     class Untouchable(MemoryBackend):
         def read(self, locator: Locator) -> str:

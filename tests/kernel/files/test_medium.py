@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from typing import TYPE_CHECKING
 
@@ -12,6 +13,7 @@ from agentm_kernel import Locator
 from agentm_kernel.plugin import (
     ABSENT,
     ConcurrentModificationError,
+    Directory,
     EditedFolder,
     FileStore,
     InvalidContentError,
@@ -25,7 +27,7 @@ from agentm_kernel.plugin import (
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from agentm_kernel.plugin import Absent, Directory
+    from agentm_kernel.plugin import Absent
 
 
 class Told(Medium):
@@ -152,6 +154,23 @@ def test_the_hash_of_a_file_of_any_size_is_that_of_all_its_bytes(root: Path, siz
     data = bytes(range(256)) * (size // 256) + b"x" * (size % 256)
     (root / "a.md").write_bytes(data)
     assert FileStore(root).tree.hash(Locator("a.md")) == content_hash(data)
+
+
+@pytest.mark.parametrize("verb", ["read", "bytes", "hash"])
+def test_a_medium_says_why_a_file_cannot_be_read(root: Path, monkeypatch: pytest.MonkeyPatch, verb: str) -> None:
+    class Telling(Medium):
+        def when_unreadable(self, locator: Locator, error: OSError) -> None:
+            raise StorageIOError(f"'{locator}' is still on its way ({error.strerror})")
+
+    def fail(*_: object) -> None:
+        raise OSError(errno.EDEADLK, "it would wait")
+
+    (root / "a.md").write_text("text " * 20_000)
+    store, note = FileStore(root, medium=Telling()), Locator("a.md")
+    for name in ("read_file", "hash_file"):
+        monkeypatch.setattr(Directory, name, fail)
+    with pytest.raises(StorageIOError, match=r"'a.md' is still on its way \(it would wait\)"):
+        {"read": store.read, "bytes": store.tree.read, "hash": store.tree.hash}[verb](note)
 
 
 def test_the_same_tree_by_bytes(root: Path) -> None:

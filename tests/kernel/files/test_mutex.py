@@ -502,6 +502,27 @@ def test_a_forked_child_holds_nothing_and_frees_nothing(store: Path, hold: Hold)
     assert is_free(store)
 
 
+def test_the_number_of_a_lock_that_is_let_go_may_be_another_thread_s_at_once(
+    store: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A forked child closes the locks of all threads, so that of the other one has to stay known."""
+    close = mutex.close_quietly
+
+    def closed_and_taken(number: int) -> None:
+        close(number)
+        mutex._open_descriptors.add(number)
+
+    before = set(mutex._open_descriptors)
+    monkeypatch.setattr(mutex, "close_quietly", closed_and_taken)
+    try:
+        with store_mutex(store):
+            ours = mutex._open_descriptors - before
+        assert ours
+        assert ours <= mutex._open_descriptors
+    finally:
+        mutex._open_descriptors.intersection_update(before)
+
+
 _OUTLIVED = """
 import os, sys
 from agentm_kernel.plugin import store_mutex

@@ -6,7 +6,7 @@ import pytest
 
 from agentm_kernel import resolve_project
 from agentm_kernel.here import list_plan_files, resolve_active_plan
-from agentm_kernel.plugin import ActivePlanError, ConfigError
+from agentm_kernel.plugin import ActivePlanError, ConfigError, ConflictCopies, FileStore
 from agentm_kernel.state.files import write_state_file
 from agentm_kernel.state.plans import (
     clear_plan,
@@ -15,6 +15,7 @@ from agentm_kernel.state.plans import (
     plan_files,
     use_plan,
 )
+from agentm_kernel.state.routing import Resolution
 
 
 @pytest.fixture
@@ -150,6 +151,19 @@ def test_plans_are_listed_plain_first_without_archives_and_conflict_copies(resol
     (resolution.project_root / ".harness" / "PLAN-folder.md").mkdir()
 
     assert list_plan_files(resolution) == plans
+
+
+def test_a_store_is_not_asked_for_copies_of_plans_that_lie_in_the_checkout(resolution, tmp_path):
+    class Asked(FileStore, ConflictCopies):
+        def conflict_copies(self, below):
+            raise AssertionError("its copies are of other plans")
+
+        def read_copy(self, copy):
+            raise NotImplementedError
+
+    write(resolution, "PLAN.md", "PLAN (conflict 1a2b3c4d).md")
+    here = Resolution(resolution.root, Asked(tmp_path / "store", create_root=True))
+    assert list_plans_and_copies(here) == (["PLAN.md"], ["PLAN (conflict 1a2b3c4d).md"])
 
 
 def test_a_plan_is_chosen_and_the_choice_taken_back(resolution, marker):

@@ -279,6 +279,16 @@ def test_a_write_looks_for_the_append_before_it_replaces_the_note(store: Shared,
     assert kept(root) == ["ours\n"]
 
 
+def test_a_write_that_replaces_an_append_on_purpose_keeps_no_version_of_it(
+    store: Shared, root: Path, note: Path
+) -> None:
+    store.write(NOTE, "one\n")
+    store.append(NOTE, "ours\n")
+    store.write(NOTE, "something else\n", if_match=content_hash("one\nours\n"))
+    store.write(NOTE, "and more\n")
+    assert kept(root) == []
+
+
 def test_a_deletion_looks_for_the_append_before_it_takes_the_note_away(store: Shared, root: Path, note: Path) -> None:
     store.write(NOTE, "one\n")
     store.append(NOTE, "ours\n")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.kernel.files.verbs import verbs
@@ -133,6 +133,20 @@ class Elsewhere(Medium):
 
     def when_missing(self, directory: Directory, locator: Locator) -> None:
         raise NotFoundError(f"'{locator}' is not here yet")
+
+
+def test_a_file_whose_bytes_are_elsewhere_is_not_even_opened(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (root / "a.md").write_text("a placeholder\n")
+    opened, real = list[str](), os.open
+
+    def opening(path: str, *args: Any, **options: Any) -> int:
+        opened.append(path)
+        return real(path, *args, **options)
+
+    monkeypatch.setattr(os, "open", opening)
+    with pytest.raises(StorageIOError, match="is not downloaded"):
+        FileStore(root, medium=Elsewhere()).read(Locator("a.md"))
+    assert [path for path in opened if os.path.basename(path) == "a.md"] == [], "that would wait for them"
 
 
 def test_nothing_is_added_to_a_note_whose_bytes_are_elsewhere(root: Path) -> None:

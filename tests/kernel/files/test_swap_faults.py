@@ -127,10 +127,10 @@ def test_a_version_that_is_kept_is_durable_there_before_it_is_gone_from_here(sto
     synced = []
     store.write(Locator("a.md"), "x")
     with open_root(str(root)) as directory:
-        with mock.patch.object(Directory, "sync", lambda each: synced.append(each.identity)):
+        with mock.patch.object(Directory, "sync", lambda each: synced.append((each.identity, kept(root)))):
             store._writer.displaced.keep(directory, "a.md", Locator("a.md"))
         (place,) = (root / "_meta" / "conflicts").rglob("unseen-*")
-        assert synced[-2:] == [identity_of(os.stat(place.parent)), directory.identity]
+        assert synced[-2:] == [(identity_of(os.stat(place.parent)), ["x"]), (directory.identity, ["x"])]
 
 
 def test_what_cannot_be_kept_does_not_keep_anybody_from_writing(store: Shared, root: Path) -> None:

@@ -294,17 +294,6 @@ def test_a_directory_that_is_replaced_all_the_time_is_given_up(
     assert is_free(store)
 
 
-def test_a_directory_that_was_replaced_is_entered_by_the_next_try_of_who_cannot_wait(store: Path) -> None:
-    with store_mutex(store):
-        pass
-    store.rename(store.with_name("old"))
-    store.mkdir()
-    with pytest.raises(LockTimeout, match="was replaced"):
-        store_mutex(store, timeout=0).__enter__()
-    with store_mutex(store, timeout=0):
-        assert not is_free(store)
-
-
 def test_whoever_waited_for_a_directory_that_vanished_gets_an_error(store: Path, hold: Hold) -> None:
     holder = hold(store)
 
@@ -500,27 +489,6 @@ def test_a_forked_child_holds_nothing_and_frees_nothing(store: Path, hold: Hold)
     assert not is_free(store)
     parent.release()
     assert is_free(store)
-
-
-def test_the_number_of_a_lock_that_is_let_go_may_be_another_thread_s_at_once(
-    store: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A forked child closes the locks of all threads, so that of the other one has to stay known."""
-    close = mutex.close_quietly
-
-    def closed_and_taken(number: int) -> None:
-        close(number)
-        mutex._open_descriptors.add(number)
-
-    before = set(mutex._open_descriptors)
-    monkeypatch.setattr(mutex, "close_quietly", closed_and_taken)
-    try:
-        with store_mutex(store):
-            ours = mutex._open_descriptors - before
-        assert ours
-        assert ours <= mutex._open_descriptors
-    finally:
-        mutex._open_descriptors.intersection_update(before)
 
 
 _OUTLIVED = """

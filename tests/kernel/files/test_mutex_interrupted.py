@@ -1,4 +1,6 @@
-"""A signal handler of the application may raise at any instruction of the mutex: nothing is kept, nobody let in."""
+"""What comes in between: a signal handler of the application that raises at any instruction of the mutex, another
+folder in the same place, another thread. Nothing is kept, nobody let in.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from agentm_kernel.files import mutex, native_lock
-from agentm_kernel.plugin import DirectoryLock, store_mutex
+from agentm_kernel.plugin import DirectoryLock, LockTimeout, store_mutex
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -120,3 +122,35 @@ def test_a_forked_child_that_leaves_the_block_of_its_parent_does_not_free_the_di
         os.waitpid(child, 0)
         assert not is_free(root)
     assert is_free(root)
+
+
+def test_the_number_of_a_lock_that_is_let_go_may_be_another_thread_s_at_once(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A forked child closes the locks of all threads, so that of the other one has to stay known."""
+    close = mutex.close_quietly
+
+    def closed_and_taken(number: int) -> None:
+        close(number)
+        mutex._open_descriptors.add(number)
+
+    before = set(mutex._open_descriptors)
+    monkeypatch.setattr(mutex, "close_quietly", closed_and_taken)
+    try:
+        with store_mutex(root):
+            ours = mutex._open_descriptors - before
+        assert ours
+        assert ours <= mutex._open_descriptors
+    finally:
+        mutex._open_descriptors.intersection_update(before)
+
+
+def test_a_directory_that_was_replaced_is_entered_by_the_next_try_of_who_cannot_wait(root: Path) -> None:
+    with store_mutex(root):
+        pass
+    root.rename(root.with_name("old"))
+    root.mkdir()
+    with pytest.raises(LockTimeout, match="was replaced"):
+        store_mutex(root, timeout=0).__enter__()
+    with store_mutex(root, timeout=0):
+        assert not is_free(root)

@@ -32,10 +32,11 @@ def write_after(monkeypatch, store, verb, text):
 
     def hooked(*arguments):
         monkeypatch.setattr(store, verb, real)
-        found = real(*arguments)
-        with open(os.path.join(store.describe(), NOTE.key), "w") as file:
-            file.write(text)
-        return found
+        try:
+            return real(*arguments)
+        finally:
+            with open(os.path.join(store.describe(), NOTE.key), "w") as file:
+                file.write(text)
 
     monkeypatch.setattr(store, verb, hooked)
 
@@ -52,7 +53,7 @@ def test_going_back_replaces_only_what_was_there(clone, monkeypatch, back_to):
 def test_a_note_that_somebody_made_anew_is_not_replaced_by_an_earlier_one(clone, monkeypatch):
     first = history.versions(clone.clone, NOTE)[-1]
     clone.delete(NOTE)
-    write_after(monkeypatch, clone, "exists", "theirs\n")
+    write_after(monkeypatch, clone, "read", "theirs\n")
     with pytest.raises(ConcurrentModificationError):
         history.restore(clone, clone.clone, NOTE, first)
     assert clone.read(NOTE) == "theirs\n"

@@ -87,8 +87,8 @@ def use_store(ledger: Ledger, step: Step) -> None:
     if place == target:
         return
     circles = ledger.names[place].pop(name) if name else {circle}
-    if name or is_here:
-        ledger.went[place, name or shown["slug"]] = set(circles)
+    if left := name or (is_here and shown.get("slug")):  # where it has none to show, nobody could name it
+        ledger.went[place, left] = set(circles)
     if said:
         ledger.names[target].setdefault(new, set()).update(circles)
     if name and "--move" in step.words:

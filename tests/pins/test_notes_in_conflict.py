@@ -100,7 +100,7 @@ def test_a_session_is_not_told_that_memory_is_empty(laptop: Laptop) -> None:
     told = laptop.must("hook", "session-start")
     assert "Memory is empty" not in told
     assert "One note waits to be settled, because a sync tool left only conflict copies: projects/widgets/" in told
-    assert "Conflict copies of a plan wait to be settled" in told
+    assert "Conflict copies of a plan or its progress wait to be settled" in told
 
 
 def test_once_settled_the_note_is_there_and_the_other_version_too(laptop: Laptop) -> None:

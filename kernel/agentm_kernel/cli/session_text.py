@@ -70,7 +70,7 @@ def state_block(resolution: Resolution) -> str:
         lines = [f"[agentm] {left}"] if left else []
     if found:
         shown = ", ".join(found[:_SHOWN]) + (f" and {len(found) - _SHOWN} more" if len(found) > _SHOWN else "")
-        wait = f"[agentm] Conflict copies of a plan wait to be settled: {shown}."
+        wait = f"[agentm] Conflict copies of a plan or its progress wait to be settled: {shown}."
         lines.append(f"{wait} Ask the operator; `agentm doctor` says how.")
     return "\n".join(one_line(line) for line in lines)
 

@@ -121,11 +121,17 @@ ADAPTER = Adapter()
 """
 
 
-@pytest.mark.parametrize("method", ["read", "compose", "envelope"])
-@pytest.mark.parametrize("work", WORKS)
+# What is composed comes from the kernel and other plugins, so an adapter that hangs or ends the process there is not
+# named; and what `read` and `compose` return, nobody looks at.
+IN_ADAPTERS = [
+    *((work, "read") for work in WORKS[:3]),
+    (WORKS[2], "compose"),
+    *((work, "envelope") for work in WORKS),
+]
+
+
+@pytest.mark.parametrize(("work", "method"), IN_ADAPTERS)
 def test_a_hostile_adapter_does_not_keep_the_plan_from_the_agent_or_is_named(machine, work, method):
-    if (method == "compose" and work in WORKS[:2]) or (work == "return 7" and method != "envelope"):
-        pytest.skip("what is composed comes from the kernel and other plugins; what else it returns, nobody looks at")
     source = ADAPTER.format(method=method, work=work)
     machine.run("state", "write", "PLAN.md", input="x")
     machine.install("rogue", source, "[agentm.hosts]\nrogue = plugin_rogue:ADAPTER\n")

@@ -456,7 +456,7 @@ def test_a_name_with_a_line_break_does_not_break_the_block(machine):
     assert len(start_session(machine, event={"cwd": str(odd)}).splitlines()) == 4
 
 
-COPY = "[agentm] Conflict copies of a plan wait to be settled: "
+COPY = "[agentm] Conflict copies of a plan or its progress wait to be settled: "
 
 
 @pytest.mark.parametrize("plans", [["PLAN.md"], ["PLAN.md", "PLAN-foo.md"], []], ids=["plain", "named", "none"])
